@@ -1,6 +1,8 @@
 //! What a fuzz target is, and the bounded run of all targets of a room in `cargo test`: valid inputs, mutated at random from a
 //! fixed seed. Each room that decodes bytes from outside includes this file beside its targets.
 
+#![allow(unreachable_pub, reason = "rooms include this file, and the fuzzer is a crate of its own")]
+
 #[cfg(test)]
 use std::time::{Duration, Instant};
 

@@ -1,5 +1,7 @@
 //! An input that is taken apart into numbers and pieces.
 
+#![allow(unreachable_pub, reason = "rooms include this file, and the fuzzer is a crate of its own")]
+
 /// Bytes taken from the front of an input; zeros once it is used up.
 pub struct Input<'a>(pub &'a [u8]);
 

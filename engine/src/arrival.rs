@@ -181,7 +181,7 @@ impl EngineCore {
     }
 
     /// Takes an unexpected message out of the store.
-    pub fn take_unexpected(&mut self, id: Id) -> Option<UnexpectedMessage> {
+    pub(crate) fn take_unexpected(&mut self, id: Id) -> Option<UnexpectedMessage> {
         let unexpected = self.unexpected_messages.remove(id)?;
         self.unexpected_bytes -= unexpected.memory_bytes();
         Some(unexpected)
@@ -381,7 +381,7 @@ impl EngineCore {
     }
 
     /// Copies an unexpected message to its buffer.
-    pub fn unpack(&self, arrival: &UnexpectedMessage, buf: &UserBuf) {
+    pub(crate) fn unpack(&self, arrival: &UnexpectedMessage, buf: &UserBuf) {
         let taken = (arrival.len as usize).min(buf.len());
         match &arrival.what {
             UnexpectedPayload::Short(bytes) => buf.write(0, &bytes[..taken]),
@@ -402,7 +402,7 @@ impl EngineCore {
     }
 
     /// Keeps the memory of an unexpected message for the next.
-    pub fn recycle(&mut self, arrival: UnexpectedMessage) {
+    pub(crate) fn recycle(&mut self, arrival: UnexpectedMessage) {
         if let UnexpectedPayload::Landed(block) = arrival.what
             && self.pool.len() < BLOCKS_KEPT_MAX
             && self.void.is_none()

@@ -451,7 +451,7 @@ impl Description {
 impl EngineCore {
     /// Whether nothing waits for the transport.
     #[inline(always)]
-    pub fn has_nothing_to_do(&self) -> bool {
+    pub(crate) fn has_nothing_to_do(&self) -> bool {
         self.actions.is_empty()
             && self.backlogged.is_empty()
             && self.streams.is_empty()
@@ -459,7 +459,7 @@ impl EngineCore {
     }
 
     /// Puts something at the end of a peer's FIFO.
-    pub fn enqueue(&mut self, peer: Peer, waiting: FifoEntry) {
+    pub(crate) fn enqueue(&mut self, peer: Peer, waiting: FifoEntry) {
         self.tally(|counters| counters.transport_full += 1);
         let state = self.peers.state_or_new(peer);
         if state.backlog.is_empty() && !self.backlogged.contains(&peer) {
@@ -488,7 +488,7 @@ impl EngineCore {
 
     /// The request is done.
     #[inline]
-    pub fn complete(&mut self, id: Id) {
+    pub(crate) fn complete(&mut self, id: Id) {
         let Some(request) = self.requests.get_mut(id) else { return };
         request.state = RequestState::Done;
         self.completions += 1;

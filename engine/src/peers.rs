@@ -35,42 +35,42 @@ pub(crate) struct Backlog(Option<Box<VecDeque<FifoEntry>>>);
 
 impl Backlog {
     #[inline]
-    pub fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         self.0.as_ref().is_none_or(|fifo| fifo.is_empty())
     }
 
-    pub fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         self.0.as_ref().map_or(0, |fifo| fifo.len())
     }
 
-    pub fn front(&self) -> Option<&FifoEntry> {
+    pub(crate) fn front(&self) -> Option<&FifoEntry> {
         self.0.as_ref()?.front()
     }
 
-    pub fn push(&mut self, waiting: FifoEntry) {
+    pub(crate) fn push(&mut self, waiting: FifoEntry) {
         self.0.get_or_insert_default().push_back(waiting);
     }
 
-    pub fn pop(&mut self) {
+    pub(crate) fn pop(&mut self) {
         if let Some(fifo) = &mut self.0 {
             fifo.pop_front();
         }
     }
 
     /// Takes out what is first, whose place is kept.
-    pub fn replace_front(&mut self) -> Option<FifoEntry> {
+    pub(crate) fn replace_front(&mut self) -> Option<FifoEntry> {
         let front = self.0.as_mut()?.front_mut()?;
         Some(std::mem::replace(front, FifoEntry::Send(Id::COMPLETED)))
     }
 
     /// Puts it back.
-    pub fn put_front(&mut self, waiting: FifoEntry) {
+    pub(crate) fn put_front(&mut self, waiting: FifoEntry) {
         if let Some(front) = self.0.as_mut().and_then(|fifo| fifo.front_mut()) {
             *front = waiting;
         }
     }
 
-    pub fn retain(&mut self, stays: impl Fn(&FifoEntry) -> bool) {
+    pub(crate) fn retain(&mut self, stays: impl Fn(&FifoEntry) -> bool) {
         if let Some(fifo) = &mut self.0 {
             fifo.retain(stays);
         }
@@ -104,7 +104,7 @@ pub(crate) struct Peers {
 type Sparse = HashMap<Peer, Box<PeerState>, BuildHasherDefault<Mixer>>;
 
 impl Peers {
-    pub fn new(size: u32, window: u32) -> Self {
+    pub(crate) fn new(size: u32, window: u32) -> Self {
         let mut known = Vec::new();
         if size <= PEERS_DENSE_MAX {
             known.resize_with(size as usize, || None);
@@ -114,7 +114,7 @@ impl Peers {
 
     /// A process of another world has got this number.
     #[cold]
-    pub fn add(&mut self, peer: Peer) {
+    pub(crate) fn add(&mut self, peer: Peer) {
         self.size = self.size.max(peer + 1);
         if !self.known.is_empty() && self.size <= PEERS_DENSE_MAX {
             self.known.resize_with(self.size as usize, || None);
@@ -123,20 +123,20 @@ impl Peers {
 
     /// Whoever has this number next begins anew.
     #[cold]
-    pub fn forget(&mut self, peer: Peer) {
+    pub(crate) fn forget(&mut self, peer: Peer) {
         match self.known.get_mut(peer as usize) {
             Some(slot) => *slot = None,
             None => drop(self.sparse.remove(&peer)),
         }
     }
 
-    pub fn window(&self) -> u32 {
+    pub(crate) fn window(&self) -> u32 {
         self.window
     }
 
     /// The peer, if it was talked to before.
     #[inline]
-    pub fn get(&mut self, peer: Peer) -> Option<&mut PeerState> {
+    pub(crate) fn get(&mut self, peer: Peer) -> Option<&mut PeerState> {
         match self.known.get_mut(peer as usize) {
             Some(slot) => slot.as_deref_mut(),
             None => get_sparse(&mut self.sparse, peer),
@@ -145,7 +145,7 @@ impl Peers {
 
     /// The peer, which has sent something or is about to get something.
     #[inline(always)]
-    pub fn state_or_new(&mut self, peer: Peer) -> &mut PeerState {
+    pub(crate) fn state_or_new(&mut self, peer: Peer) -> &mut PeerState {
         match self.known.get(peer as usize) {
             Some(Some(_)) => {}
             Some(None) => self.learn(peer),
@@ -161,14 +161,14 @@ impl Peers {
     }
 
     /// What waits in all FIFOs.
-    pub fn waiting(&self) -> usize {
+    pub(crate) fn waiting(&self) -> usize {
         let all = self.known.iter().flatten().chain(self.sparse.values());
         all.map(|state| state.backlog.len()).sum()
     }
 
     /// Notes what the transport can do towards a peer: messages may go there now.
     #[cold]
-    pub fn set_limits(&mut self, peer: Peer, limits: Limits, eager_bytes_max: usize) {
+    pub(crate) fn set_limits(&mut self, peer: Peer, limits: Limits, eager_bytes_max: usize) {
         let window = self.window;
         let state = self.state_or_new(peer);
         (state.met, state.credits) = (true, window);
@@ -177,7 +177,7 @@ impl Peers {
 
     /// The transport can do other things towards a peer from now on. One that messages have not gone to is asked about later.
     #[cold]
-    pub fn change_limits(&mut self, peer: Peer, limits: Limits, eager_bytes_max: usize) {
+    pub(crate) fn change_limits(&mut self, peer: Peer, limits: Limits, eager_bytes_max: usize) {
         if let Some(state) = self.get(peer).filter(|state| state.met) {
             state.limits = limits;
             state.eager_bytes_max = u32::try_from(eager_bytes_max).unwrap_or(u32::MAX);
@@ -218,7 +218,7 @@ impl PeerState {
 
     /// Uses credits for a message, if there are enough.
     #[inline]
-    pub fn spend(&mut self, units: u32) -> bool {
+    pub(crate) fn spend(&mut self, units: u32) -> bool {
         let enough = self.credits >= units;
         if enough {
             self.credits -= units;
@@ -227,32 +227,32 @@ impl PeerState {
     }
 
     /// Takes back what was just used, for what could not be sent after all.
-    pub fn refund(&mut self, units: u32) {
+    pub(crate) fn refund(&mut self, units: u32) {
         self.credits += units;
     }
 
     /// Takes back what was used for something that has waited since, while the peer may have given back too much.
-    pub fn refund_late(&mut self, units: u32, window: u32) {
+    pub(crate) fn refund_late(&mut self, units: u32, window: u32) {
         debug_assert!(self.credits <= window, "{} credits of {window}", self.credits);
         self.credits = self.credits.saturating_add(units).min(window);
     }
 
     /// The peer gives credits back. A peer that gives more than it got harms only itself: what it says it can hold.
     #[inline]
-    pub fn earn(&mut self, units: u16, window: u32) {
+    pub(crate) fn earn(&mut self, units: u16, window: u32) {
         debug_assert!(self.credits <= window, "{} credits of {window}", self.credits);
         self.credits = (self.credits + u32::from(units)).min(window);
     }
 
     /// What the next header to this peer gives back.
     #[inline]
-    pub fn owed_for_header(&self) -> u16 {
+    pub(crate) fn owed_for_header(&self) -> u16 {
         self.owed.min(u32::from(u16::MAX)) as u16
     }
 
     /// The header with `units` has been sent.
     #[inline]
-    pub fn gave_back(&mut self, units: u16) {
+    pub(crate) fn gave_back(&mut self, units: u16) {
         debug_assert!(
             u32::from(units) <= self.owed,
             "{units} credits were given back, but {} are owed",

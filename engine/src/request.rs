@@ -119,7 +119,7 @@ pub(crate) enum RequestOwner {
 
 impl RequestOwner {
     /// The same, when its caller will not ask any more.
-    pub fn without_caller(self) -> RequestOwner {
+    pub(crate) fn without_caller(self) -> RequestOwner {
         match self {
             RequestOwner::Caller | RequestOwner::CallerCounts | RequestOwner::Nobody => RequestOwner::Nobody,
             RequestOwner::Access | RequestOwner::AccessOfNobody => RequestOwner::AccessOfNobody,
@@ -177,13 +177,13 @@ pub(crate) enum Outgoing {
 impl EngineRequest {
     /// Whether it has ended.
     #[inline(always)]
-    pub fn is_done(&self) -> bool {
+    pub(crate) fn is_done(&self) -> bool {
         matches!(self.state, RequestState::Done)
     }
 
     /// Its memory could not be copied from or to the peer's. Where an address was bad, this side looks whether it was its own.
     #[cold]
-    pub fn fail_transfer(&mut self, error: TransferError, sends: bool) {
+    pub(crate) fn fail_transfer(&mut self, error: TransferError, sends: bool) {
         let own = |buf: &UserBuf| match sends {
             true => buf.unreadable(0, buf.len()),
             false => buf.unwritable(0, buf.len()),
@@ -196,12 +196,12 @@ impl EngineRequest {
     }
 
     /// Whether it is an access to another rank's window.
-    pub fn is_access(&self) -> bool {
+    pub(crate) fn is_access(&self) -> bool {
         matches!(self.owner, RequestOwner::Access | RequestOwner::AccessOfNobody)
     }
 
     /// Whether it is a receive.
-    pub fn is_receive(&self) -> bool {
+    pub(crate) fn is_receive(&self) -> bool {
         matches!(
             self.state,
             RequestState::Posted
@@ -213,7 +213,7 @@ impl EngineRequest {
 
     /// Makes a new request of a vacant one. Its peer is whoever sends or gets it; a receive learns that at the match.
     #[inline(always)]
-    pub fn begin(&mut self, state: RequestState, pattern: Pattern, buf: UserBuf, signature: u64) {
+    pub(crate) fn begin(&mut self, state: RequestState, pattern: Pattern, buf: UserBuf, signature: u64) {
         self.state = state;
         debug_assert!(self.buf.is_plain(), "vacated");
         // So there is nothing to drop, which the compiler cannot know.
@@ -226,7 +226,7 @@ impl EngineRequest {
 
     /// Lets go of what it holds; its place is free from now on.
     #[inline(always)]
-    pub fn vacate(&mut self) {
+    pub(crate) fn vacate(&mut self) {
         if !self.buf.is_plain() {
             self.buf = UserBuf::empty();
         }

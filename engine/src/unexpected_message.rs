@@ -58,17 +58,17 @@ impl Default for UnexpectedMessage {
 
 impl UnexpectedMessage {
     /// What it takes of the receiver's memory, as credits count it.
-    pub fn memory_bytes(&self) -> u64 {
+    pub(crate) fn memory_bytes(&self) -> u64 {
         let payload = if matches!(self.what, UnexpectedPayload::Offered(_)) { 0 } else { self.len as usize };
         u64::from(cost_units(payload)) * CREDIT_UNIT_BYTES as u64
     }
 
-    pub fn probed(&self) -> Probed {
+    pub(crate) fn probed(&self) -> Probed {
         Probed { envelope: self.envelope, bytes: self.len }
     }
 
     /// The sender's request, if that waits for the match.
-    pub fn sender(&self) -> Option<Id> {
+    pub(crate) fn sender(&self) -> Option<Id> {
         match &self.what {
             UnexpectedPayload::Offered(offer) => Some(offer.sender),
             _ => self.ack,

@@ -56,7 +56,7 @@ mod x86_64 {
     /// A function's instructions: mnemonic and operands.
     type Code = Vec<(String, String)>;
 
-    pub fn main() -> Result<(), Box<dyn Error>> {
+    pub(crate) fn main() -> Result<(), Box<dyn Error>> {
         if Command::new("objdump").arg("--version").output().is_err() {
             println!("nothing was looked at: there is no objdump here (package binutils)");
             return Ok(());

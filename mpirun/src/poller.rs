@@ -12,7 +12,7 @@ use crate::watch::exit_cause::Refusal;
 
 /// What has become ready.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum PollToken {
+pub(crate) enum PollToken {
     /// A signal has arrived.
     Signals,
     /// A rank has written to the control pipe.
@@ -102,36 +102,40 @@ impl PollToken {
 }
 
 /// Descriptors that are waited for. It does not own them: each must be removed before it is closed.
-pub struct Poller {
+pub(crate) struct Poller {
     set: OwnedFd,
     events: Vec<epoll::Event>,
 }
 
 impl Poller {
     /// An empty set.
-    pub fn new() -> Result<Poller, Refusal> {
+    pub(crate) fn new() -> Result<Poller, Refusal> {
         let set = epoll::create(epoll::CreateFlags::CLOEXEC)
             .map_err(|error| Refusal::system("cannot wait for events", error))?;
         Ok(Poller { set, events: Vec::with_capacity(EVENTS) })
     }
 
     /// Waits for something to read. Refused for what is always ready, such as a file.
-    pub fn add_reader(&self, fd: impl AsFd, token: PollToken) -> Result<(), Errno> {
+    pub(crate) fn add_reader(&self, fd: impl AsFd, token: PollToken) -> Result<(), Errno> {
         epoll::add(&self.set, fd, epoll::EventData::new_u64(token.pack()), epoll::EventFlags::IN)
     }
 
     /// Waits for room to write.
-    pub fn add_writer(&self, fd: impl AsFd, token: PollToken) -> Result<(), Errno> {
+    pub(crate) fn add_writer(&self, fd: impl AsFd, token: PollToken) -> Result<(), Errno> {
         epoll::add(&self.set, fd, epoll::EventData::new_u64(token.pack()), epoll::EventFlags::OUT)
     }
 
     /// Waits no more for this one, if it did.
-    pub fn remove(&self, fd: impl AsFd) {
+    pub(crate) fn remove(&self, fd: impl AsFd) {
         let _ = epoll::delete(&self.set, fd);
     }
 
     /// Sleeps until something is ready or the time has passed, and appends what is ready.
-    pub fn wait(&mut self, timeout: Option<Duration>, ready: &mut Vec<PollToken>) -> Result<(), Refusal> {
+    pub(crate) fn wait(
+        &mut self,
+        timeout: Option<Duration>,
+        ready: &mut Vec<PollToken>,
+    ) -> Result<(), Refusal> {
         let timeout = timeout.map(|time| Timespec {
             tv_sec: time.as_secs().try_into().unwrap_or(i64::MAX),
             tv_nsec: time.subsec_nanos().into(),

@@ -25,7 +25,7 @@ impl FileSettings {
 }
 
 /// Hints as a setting has them: names and values, separated by commas.
-pub fn parse(text: &str) -> Option<Hints> {
+pub(crate) fn parse(text: &str) -> Option<Hints> {
     let mut hints = Hints::default();
     for pair in text.split(',').filter(|pair| !pair.is_empty()) {
         let (key, value) = pair.split_once('=')?;

@@ -8,7 +8,7 @@ use tern_mem::UserBuf;
 use tern_transport::*;
 
 /// The network, shared by its ends.
-pub type SharedNetwork = Rc<RefCell<SimulatedNetwork>>;
+pub(crate) type SharedNetwork = Rc<RefCell<SimulatedNetwork>>;
 
 /// One rank's end.
 pub struct NetworkEnd {

@@ -95,7 +95,7 @@ pub(crate) struct Weather {
 
 impl Weather {
     /// When a message between two ranks arrives that left at `sent` and would arrive at `arrival`; `None`: never.
-    pub fn arrival(
+    pub(crate) fn arrival(
         &mut self,
         topology: &RankTopology,
         from: Peer,

@@ -12,7 +12,7 @@ use crate::program::Program;
 const COMPILE_LIMIT: Duration = Duration::from_secs(60);
 
 /// Compiles a program of the suite; returns the executable's path, or the compiler's words.
-pub fn compile_program(options: &Options, program: &Program) -> Result<PathBuf, String> {
+pub(crate) fn compile_program(options: &Options, program: &Program) -> Result<PathBuf, String> {
     match program.interface {
         None => compile(options, &program.source),
         Some(interface) => compile_fortran(options, program, interface),
@@ -20,7 +20,7 @@ pub fn compile_program(options: &Options, program: &Program) -> Result<PathBuf, 
 }
 
 /// Whether Fortran programs can be compiled.
-pub fn has_fortran(options: &Options) -> bool {
+pub(crate) fn has_fortran(options: &Options) -> bool {
     let mut command = Command::new(mpifort(options));
     command.args(["-fsyntax-only"]).arg(options.root.join("tests/fortran/empty.f90"));
     options.foreign.is_none()
@@ -54,7 +54,7 @@ fn compile_fortran(options: &Options, program: &Program, interface: &str) -> Res
 }
 
 /// Compiles one C source file; returns the program's path, or the compiler's words.
-pub fn compile(options: &Options, source: &Path) -> Result<PathBuf, String> {
+pub(crate) fn compile(options: &Options, source: &Path) -> Result<PathBuf, String> {
     let folder = options.programs();
     fs::create_dir_all(&folder).map_err(|error| format!("{}: {error}", folder.display()))?;
     let program = folder.join(source.file_stem().unwrap_or_default());

@@ -28,7 +28,7 @@ struct Case<'a> {
 }
 
 /// Runs what the options select.
-pub fn run(options: &Options, report: &Report) {
+pub(crate) fn run(options: &Options, report: &Report) {
     let mut programs = read(options, report, "tests/c", "c");
     if compile::has_fortran(options) {
         programs.extend(program::for_each_interface(read(options, report, "tests/fortran", "F90")));

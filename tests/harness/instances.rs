@@ -4,7 +4,7 @@ use std::process::Command;
 use std::sync::LazyLock;
 
 /// A transport with its settings.
-pub struct Instance {
+pub(crate) struct Instance {
     /// What cases show.
     pub name: &'static str,
     /// The settings that make it so.
@@ -52,18 +52,18 @@ const fn transport(name: &'static str, environment: &'static [(&'static str, &'s
 
 impl Instance {
     /// Whether it sends over libfabric.
-    pub fn needs_libfabric(&self) -> bool {
+    pub(crate) fn needs_libfabric(&self) -> bool {
         self.environment.contains(&("TERN_TRANSPORT", "ofi"))
     }
 
     /// Whether a program runs under it.
-    pub fn runs(&self, program: &str) -> bool {
+    pub(crate) fn runs(&self, program: &str) -> bool {
         self.programs.is_empty() || self.programs.iter().any(|start| program.starts_with(start))
     }
 }
 
 /// Whether the loader knows libfabric.
-pub fn has_libfabric() -> bool {
+pub(crate) fn has_libfabric() -> bool {
     static FOUND: LazyLock<bool> = LazyLock::new(|| {
         let listed = Command::new("ldconfig").arg("-p").output();
         listed.is_ok_and(|output| String::from_utf8_lossy(&output.stdout).contains("libfabric.so.1"))
@@ -184,7 +184,7 @@ const OFI_SHM: Instance = Instance {
 };
 
 /// All instances. The forced ones send every message through one protocol, or starve one resource.
-pub const INSTANCES: &[Instance] = &[
+pub(crate) const INSTANCES: &[Instance] = &[
     Instance { name: "shm", environment: &[], default: true, programs: &[], ranks_max: usize::MAX },
     forced("shm-no-eager", &[("TERN_EAGER_MAX", "0")]),
     forced("shm-get", &[("TERN_EAGER_MAX", "64"), ("TERN_RENDEZVOUS", "get")]),

@@ -17,7 +17,7 @@ usage: tern-tests [options] [filter ...]
 A filter is a part of a case's name; a case runs if any filter matches.";
 
 /// What to run, and on what.
-pub struct Options {
+pub(crate) struct Options {
     /// The root of the source tree.
     pub root: PathBuf,
     /// Where the MPI library under test is installed.
@@ -44,7 +44,7 @@ pub struct Options {
 
 impl Options {
     /// Parses the arguments after the program's name.
-    pub fn from_args(args: impl Iterator<Item = String>) -> Result<Self, String> {
+    pub(crate) fn from_args(args: impl Iterator<Item = String>) -> Result<Self, String> {
         let root = source_root();
         let mut options = Options {
             prefix: root.join("build/prefix"),
@@ -85,17 +85,17 @@ impl Options {
     }
 
     /// Whether the filters let this case run.
-    pub fn wants(&self, case: &str) -> bool {
+    pub(crate) fn wants(&self, case: &str) -> bool {
         self.filters.is_empty() || self.filters.iter().any(|filter| case.contains(filter.as_str()))
     }
 
     /// Whether every case must run: in continuous integration, as root, a missing tool is a fault of the set-up.
-    pub fn demanding(&self) -> bool {
+    pub(crate) fn demanding(&self) -> bool {
         self.all && std::env::var_os("CI").is_some() && rustix::process::geteuid().is_root()
     }
 
     /// The C compiler wrapper of the library under test.
-    pub fn mpicc(&self) -> PathBuf {
+    pub(crate) fn mpicc(&self) -> PathBuf {
         match &self.foreign {
             Some(prefix) => prefix.join("bin/mpicc_abi"),
             None => self.prefix.join("bin/mpicc"),
@@ -103,7 +103,7 @@ impl Options {
     }
 
     /// The launcher of the library under test.
-    pub fn mpirun(&self) -> PathBuf {
+    pub(crate) fn mpirun(&self) -> PathBuf {
         match &self.foreign {
             Some(prefix) => prefix.join("bin/mpiexec"),
             None => self.prefix.join("bin/mpirun"),
@@ -111,7 +111,7 @@ impl Options {
     }
 
     /// Where compiled test programs go: one folder for each library, since a program knows where its library lies.
-    pub fn programs(&self) -> PathBuf {
+    pub(crate) fn programs(&self) -> PathBuf {
         let default = self.root.join("build/prefix");
         match self.prefix.file_name() {
             _ if self.foreign.is_some() => self.root.join("build/tests-foreign"),

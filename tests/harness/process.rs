@@ -19,7 +19,7 @@ const POLL_INTERVAL: Duration = Duration::from_millis(2);
 const MARK_VARIABLE: &str = "TERN_TEST_MARK";
 
 /// What a command did.
-pub struct Outcome {
+pub(crate) struct Outcome {
     /// How it ended; `None` if it had to be killed at its deadline.
     pub status: Option<ExitStatus>,
     /// What it wrote to standard output.
@@ -32,17 +32,17 @@ pub struct Outcome {
 
 impl Outcome {
     /// Whether it ended by itself with status 0.
-    pub fn success(&self) -> bool {
+    pub(crate) fn success(&self) -> bool {
         self.status.is_some_and(|status| status.success())
     }
 
     /// The exit code as a shell would show it (128 + signal if a signal ended it).
-    pub fn code(&self) -> Option<i32> {
+    pub(crate) fn code(&self) -> Option<i32> {
         self.status.map(|status| status.code().unwrap_or(128 + status.signal().unwrap_or(0)))
     }
 
     /// Everything, for a person to read.
-    pub fn describe(&self) -> String {
+    pub(crate) fn describe(&self) -> String {
         let end = match self.status {
             Some(status) => status.to_string(),
             None => "killed at its deadline".into(),
@@ -52,7 +52,7 @@ impl Outcome {
 }
 
 /// A job in progress, whose processes all carry one mark.
-pub struct Running {
+pub(crate) struct Running {
     child: Child,
     stdout: Receiver<String>,
     stderr: Receiver<String>,
@@ -61,13 +61,13 @@ pub struct Running {
 }
 
 /// Runs a command to its end, or kills all its processes at the deadline.
-pub fn run(command: &mut Command, limit: Duration) -> io::Result<Outcome> {
+pub(crate) fn run(command: &mut Command, limit: Duration) -> io::Result<Outcome> {
     Running::start(command)?.wait(limit)
 }
 
 impl Running {
     /// Starts the command with its output captured and its processes marked.
-    pub fn start(command: &mut Command) -> io::Result<Self> {
+    pub(crate) fn start(command: &mut Command) -> io::Result<Self> {
         let mark = fresh_mark();
         let mut child = command
             .env(MARK_VARIABLE, &mark)
@@ -81,7 +81,7 @@ impl Running {
     }
 
     /// Waits for the end; at the deadline every process of the job is killed.
-    pub fn wait(mut self, limit: Duration) -> io::Result<Outcome> {
+    pub(crate) fn wait(mut self, limit: Duration) -> io::Result<Outcome> {
         let mut status = self.child.try_wait()?;
         while status.is_none() && self.start.elapsed() < limit {
             thread::sleep(POLL_INTERVAL);
@@ -98,12 +98,12 @@ impl Running {
     }
 
     /// Sends a signal to the command itself (not to what it started).
-    pub fn signal(&self, signal: Signal) {
+    pub(crate) fn signal(&self, signal: Signal) {
         send(self.child.id(), signal);
     }
 
     /// The mark by which `marked_processes` finds this job's processes.
-    pub fn mark(&self) -> String {
+    pub(crate) fn mark(&self) -> String {
         self.mark.clone()
     }
 
@@ -116,7 +116,7 @@ impl Running {
 }
 
 /// Sends a signal to one process; one that is gone already is no error.
-pub fn send(pid: u32, signal: Signal) {
+pub(crate) fn send(pid: u32, signal: Signal) {
     if let Some(pid) = i32::try_from(pid).ok().and_then(Pid::from_raw) {
         // The only other outcome is that the process has ended meanwhile.
         let _gone = kill_process(pid, signal);
@@ -124,7 +124,7 @@ pub fn send(pid: u32, signal: Signal) {
 }
 
 /// The living processes whose environment carries the mark.
-pub fn marked_processes(mark: &str) -> Vec<u32> {
+pub(crate) fn marked_processes(mark: &str) -> Vec<u32> {
     let needle = format!("{MARK_VARIABLE}={mark}");
     let Ok(entries) = fs::read_dir("/proc") else { return Vec::new() };
     entries
@@ -135,7 +135,7 @@ pub fn marked_processes(mark: &str) -> Vec<u32> {
 }
 
 /// Waits until no process carries the mark; what is left at the deadline is returned.
-pub fn wait_until_gone(mark: &str, limit: Duration) -> Vec<u32> {
+pub(crate) fn wait_until_gone(mark: &str, limit: Duration) -> Vec<u32> {
     let start = Instant::now();
     loop {
         let left = marked_processes(mark);

@@ -21,7 +21,7 @@ const TIMEOUT_S_DEFAULT: u64 = 60;
 
 /// One C program of the conformance suite.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Program {
+pub(crate) struct Program {
     /// The file's name without its ending.
     pub name: String,
     /// The source file.
@@ -45,7 +45,7 @@ const INTERFACES: [&str; 3] = ["mpif", "mpi", "f08"];
 
 impl Program {
     /// Reads the settings from a source file's first comment.
-    pub fn read(source: &Path) -> io::Result<Result<Self, String>> {
+    pub(crate) fn read(source: &Path) -> io::Result<Result<Self, String>> {
         let text = fs::read_to_string(source)?;
         Ok(Self::parse(source, &text))
     }
@@ -100,7 +100,7 @@ fn first_comment(text: &str) -> Option<&str> {
 }
 
 /// A Fortran program once for each interface that its header names (`! fortran: mpi f08`); all without.
-pub fn for_each_interface(programs: Vec<Program>) -> Vec<Program> {
+pub(crate) fn for_each_interface(programs: Vec<Program>) -> Vec<Program> {
     let one = |program: &Program, interface: &'static str| Program {
         name: format!("fortran_{}_{interface}", program.name),
         interface: Some(interface),
@@ -120,7 +120,7 @@ pub fn for_each_interface(programs: Vec<Program>) -> Vec<Program> {
 }
 
 /// All programs of a folder with this ending, by name.
-pub fn read_all(folder: &Path, ending: &str) -> io::Result<(Vec<Program>, Vec<String>)> {
+pub(crate) fn read_all(folder: &Path, ending: &str) -> io::Result<(Vec<Program>, Vec<String>)> {
     let mut sources: Vec<PathBuf> = fs::read_dir(folder)?
         .map(|entry| entry.map(|entry| entry.path()))
         .collect::<io::Result<Vec<_>>>()?

@@ -13,7 +13,7 @@ const REPEATED_BYTES_MAX: usize = 2 << 10;
 
 /// How many cases passed, failed, and could not run here.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Counts {
+pub(crate) struct Counts {
     /// Cases that passed.
     pub passed: usize,
     /// Cases that failed.
@@ -48,7 +48,7 @@ struct Failure {
 }
 
 /// Where all parts of the harness report to; may be shared between threads.
-pub struct Report {
+pub(crate) struct Report {
     tally: Mutex<Tally>,
     start: Instant,
     demanding: bool,
@@ -56,12 +56,12 @@ pub struct Report {
 
 impl Report {
     /// An empty report; its clock starts now. A `demanding` one takes a case that cannot run for one that failed.
-    pub fn new(demanding: bool) -> Self {
+    pub(crate) fn new(demanding: bool) -> Self {
         Report { tally: Mutex::default(), start: Instant::now(), demanding }
     }
 
     /// One case's result: `Err` carries what to show.
-    pub fn case(&self, name: &str, took: Duration, result: Result<(), String>) {
+    pub(crate) fn case(&self, name: &str, took: Duration, result: Result<(), String>) {
         let mut tally = self.tally();
         match result {
             Ok(()) => {
@@ -81,7 +81,7 @@ impl Report {
     }
 
     /// A suite that has counted for itself.
-    pub fn suite(&self, name: &str, took: Duration, counts: Counts, output: &str) {
+    pub(crate) fn suite(&self, name: &str, took: Duration, counts: Counts, output: &str) {
         let mut tally = self.tally();
         tally.counts.add(counts);
         let word = if counts.failed == 0 { "ok   " } else { "FAIL " };
@@ -93,7 +93,7 @@ impl Report {
     }
 
     /// A case that cannot run here, and why.
-    pub fn skipped(&self, name: &str, why: &str) {
+    pub(crate) fn skipped(&self, name: &str, why: &str) {
         if self.demanding {
             self.case(name, Duration::ZERO, Err(format!("could not run, and must here: {why}")));
             return;
@@ -103,7 +103,7 @@ impl Report {
     }
 
     /// Prints the failures again, shorter, and the sum; the exit code says whether all passed.
-    pub fn finish(&self) -> ExitCode {
+    pub(crate) fn finish(&self) -> ExitCode {
         let tally = self.tally();
         if !tally.failures.is_empty() {
             println!("\nfailed:");

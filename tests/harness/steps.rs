@@ -16,7 +16,7 @@ const LINTS_HEEDED_MINOR: u32 = 95;
 const SUITE_LIMIT: Duration = Duration::from_secs(1200);
 
 /// Format, lints, unit tests, and what is promised of licenses and compilers.
-pub fn source_checks(options: &Options, report: &Report) {
+pub(crate) fn source_checks(options: &Options, report: &Report) {
     step(options, report, "format", &["cargo", "fmt", "--all", "--check"]);
     step(options, report, "lints", &lints(options));
     let cargo_test = ["cargo", "test", "--workspace", "--no-fail-fast"];
@@ -25,7 +25,7 @@ pub fn source_checks(options: &Options, report: &Report) {
 }
 
 /// The lock-free parts under loom.
-pub fn model_checks(options: &Options, report: &Report) {
+pub(crate) fn model_checks(options: &Options, report: &Report) {
     // Everything is compiled anew for loom, so it has a folder of its own and keeps the other one warm.
     let loom = ["env", "RUSTFLAGS=--cfg loom", "cargo", "test", "--target-dir", "build/loom"];
     let checks = [&loom[..], &["--package", "tern-transport", "--lib"]].concat();
@@ -50,20 +50,20 @@ fn minor_version(text: &str) -> Option<u32> {
 }
 
 /// Builds and installs under the prefix; nothing else can run without it.
-pub fn stage(options: &Options, report: &Report) -> bool {
+pub(crate) fn stage(options: &Options, report: &Report) -> bool {
     let prefix = options.prefix.to_string_lossy();
     step(options, report, "stage", &["scripts/stage.sh", &prefix])
 }
 
 /// The C programs and unit tests under AddressSanitizer and with every assertion, and unit tests in Miri or valgrind. A tool that is
 /// missing counts as skipped: no package brings Miri, for example.
-pub fn memory_checks(options: &Options, report: &Report) {
+pub(crate) fn memory_checks(options: &Options, report: &Report) {
     suite(options, report, "AddressSanitizer", &["scripts/asan.sh", "--short"], count_last_line);
     suite(options, report, "interpreted unit tests", &["scripts/miri.sh"], count_last_line);
 }
 
 /// The instructions of the reductions, Fortran beyond its programs, interoperation with other MPI libraries, Slurm, and mpi4py.
-pub fn outside_suites(options: &Options, report: &Report) {
+pub(crate) fn outside_suites(options: &Options, report: &Report) {
     // Launchers and installers wait most of the time, mpi4py does not.
     std::thread::scope(|scope| {
         scope.spawn(|| launchers(options, report));

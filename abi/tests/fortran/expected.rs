@@ -5,18 +5,18 @@ use std::collections::BTreeMap;
 use tern_abi::tables::{self, Constant, Function, FunctionParameter};
 
 /// An interface as it must be.
-pub struct Expected {
+pub(crate) struct Expected {
     pub parameters: Vec<Parameter>,
     pub has_large: bool,
 }
 
-pub struct Parameter {
+pub(crate) struct Parameter {
     pub name: String,
     pub declaration: String,
 }
 
 impl Expected {
-    pub fn has_buffers(&self) -> bool {
+    pub(crate) fn has_buffers(&self) -> bool {
         self.parameters.iter().any(|parameter| parameter.declaration.starts_with("type(*)"))
     }
 }
@@ -41,7 +41,7 @@ const ELSEWHERE: [&str; 8] = [
 ];
 
 /// Every subroutine of Fortran by name.
-pub fn all() -> BTreeMap<String, Expected> {
+pub(crate) fn all() -> BTreeMap<String, Expected> {
     let functions: BTreeMap<&str, Function> =
         tables::functions().into_iter().map(|function| (function.name, function)).collect();
     let is_large = |name: &str| name.strip_suffix("_c").is_some_and(|name| functions.contains_key(name));
@@ -229,7 +229,7 @@ fn integer(ctype: &str, large: &str) -> String {
 }
 
 /// The words of the glue that fit a declaration.
-pub fn glue_words(declaration: &str) -> &'static [&'static str] {
+pub(crate) fn glue_words(declaration: &str) -> &'static [&'static str] {
     let reads = declaration.contains("intent(in)");
     let word = declaration.split([',', '(']).next().unwrap_or_default();
     let kind = declaration.split(", ").next().unwrap_or_default().split("(*)").next().unwrap_or_default();
@@ -272,7 +272,7 @@ pub fn glue_words(declaration: &str) -> &'static [&'static str] {
 }
 
 /// The value that a constant has in Fortran, if Fortran has it as a number.
-pub fn value(constant: &Constant) -> Option<i64> {
+pub(crate) fn value(constant: &Constant) -> Option<i64> {
     let of_c_only = ["MPI_T_", "MPI_F_", "MPIX_"].iter().any(|prefix| constant.name.starts_with(prefix));
     let is_number =
         constant.ctype == "int" || tables::handle_types().iter().any(|handle| handle.name == constant.ctype);

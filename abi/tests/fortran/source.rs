@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// An interface.
-pub struct Procedure {
+pub(crate) struct Procedure {
     pub name: String,
     /// In order, `ierror` left out.
     pub arguments: Vec<String>,
@@ -18,7 +18,7 @@ pub struct Procedure {
 }
 
 /// A function of the glue.
-pub struct Entry {
+pub(crate) struct Entry {
     pub name: String,
     pub has_buffers: bool,
     /// Type and name, in order, without `ierror` and the lengths of strings.
@@ -39,7 +39,7 @@ fn files(folder: &str, suffix: &str) -> Vec<String> {
 }
 
 /// All interfaces.
-pub fn procedures() -> Vec<Procedure> {
+pub(crate) fn procedures() -> Vec<Procedure> {
     files("interfaces", "inc").iter().flat_map(|text| procedures_of(text)).collect()
 }
 
@@ -108,7 +108,7 @@ fn declarations(line: &str) -> Vec<(String, String)> {
 }
 
 /// All functions of the glue that are written out.
-pub fn entries() -> Vec<Entry> {
+pub(crate) fn entries() -> Vec<Entry> {
     let texts = [files("glue", "inc"), files("glue", "c")].concat();
     let entries = texts.iter().flat_map(|text| text.split("\nENTRY").skip(1).filter_map(entry));
     entries.filter(|entry| !entry.parameters.iter().any(|(_, name)| name.contains("large_counts"))).collect()
@@ -132,7 +132,7 @@ fn entry(text: &str) -> Option<Entry> {
 }
 
 /// All constants of Fortran by name.
-pub fn constants() -> BTreeMap<String, i64> {
+pub(crate) fn constants() -> BTreeMap<String, i64> {
     files("modules", "inc")
         .iter()
         .flat_map(|text| text.lines())

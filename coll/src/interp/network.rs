@@ -52,21 +52,21 @@ enum MessageData {
 
 impl UndeliveredMessages {
     /// One on which messages wait for their receivers; with a process that is `late`, one that takes them at once.
-    pub fn new(late: Option<InterpretedProcess>) -> UndeliveredMessages {
+    pub(super) fn new(late: Option<InterpretedProcess>) -> UndeliveredMessages {
         UndeliveredMessages { late, ..UndeliveredMessages::default() }
     }
 
-    pub fn takes_at_once(&self) -> bool {
+    pub(super) fn takes_at_once(&self) -> bool {
         self.late.is_some()
     }
 
     /// The most that has waited for who is late.
-    pub fn unexpected_max(&self) -> UnexpectedTraffic {
+    pub(super) fn unexpected_max(&self) -> UnexpectedTraffic {
         self.unexpected_max
     }
 
     /// Starts to send to one process or to several, whose data stay where they are until all have them.
-    pub fn send(
+    pub(super) fn send(
         &mut self,
         kind: MessageKind,
         from: InterpretedProcess,
@@ -82,7 +82,7 @@ impl UndeliveredMessages {
     }
 
     /// Sends, and the sender is through with it.
-    pub fn take(
+    pub(super) fn take(
         &mut self,
         kind: MessageKind,
         from: InterpretedProcess,
@@ -105,7 +105,7 @@ impl UndeliveredMessages {
         Ok(())
     }
 
-    pub fn recv(
+    pub(super) fn recv(
         &mut self,
         kind: MessageKind,
         from: InterpretedProcess,
@@ -151,14 +151,14 @@ impl UndeliveredMessages {
     }
 
     /// Whether a side of a message is done; forgets it then.
-    pub fn finished(&mut self, message: MessageSide) -> bool {
+    pub(super) fn finished(&mut self, message: MessageSide) -> bool {
         let finished = self.finished.remove(&message);
         self.events += u64::from(finished);
         finished
     }
 
     /// Moves the data of all messages that both sides have started.
-    pub fn deliver(&mut self, interpreters: &mut [RankInterpreter]) -> Result<(), ScheduleFault> {
+    pub(super) fn deliver(&mut self, interpreters: &mut [RankInterpreter]) -> Result<(), ScheduleFault> {
         while let Some(names) = self.ready.pop() {
             let pair = self.pairs.entry(names).or_default();
             if pair.sends.is_empty() || pair.recvs.is_empty() {
@@ -193,7 +193,7 @@ impl UndeliveredMessages {
     }
 
     /// The messages that wait for their other side, in words.
-    pub fn unmatched(&self) -> Vec<String> {
+    pub(super) fn unmatched(&self) -> Vec<String> {
         let mut words = Vec::new();
         for ((from, to), pair) in &self.pairs {
             if !pair.sends.is_empty() {

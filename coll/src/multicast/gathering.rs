@@ -97,7 +97,7 @@ fn longest(tiers: &Tiers, start: impl Fn(u32) -> u64) -> u64 {
 
 /// How many leaders multicast at once, if one of them has so many bytes: as many as fit on the way, and at least
 /// [`CAST_SENDERS_MIN`].
-pub fn senders(leader: &Member, bytes: u64) -> u32 {
+pub(super) fn senders(leader: &Member, bytes: u64) -> u32 {
     let fit = CAST_TURN_BYTES / bytes.max(1);
     fit.clamp(CAST_SENDERS_MIN.into(), u64::from(leader.size).max(CAST_SENDERS_MIN.into())) as u32
 }

@@ -8,7 +8,7 @@ use tern_coll::{Algorithm, Choice, Collective, CommView, NodeRun, Nodes, Query, 
 
 /// An algorithm, or what the table chooses, and where the ranks are.
 #[derive(Clone, Debug)]
-pub struct Case {
+pub(crate) struct Case {
     pub choice: Option<Choice>,
     pub nodes: Option<Arc<Nodes>>,
     /// Bytes of a multicast at most, where that works.
@@ -17,28 +17,28 @@ pub struct Case {
 
 impl Case {
     /// What the table chooses on one node.
-    pub fn table() -> Case {
+    pub(crate) fn table() -> Case {
         Case { choice: None, nodes: None, multicast: None }
     }
 
     /// An algorithm on one node.
-    pub fn of(choice: impl Into<Choice>) -> Case {
+    pub(crate) fn of(choice: impl Into<Choice>) -> Case {
         Case { choice: Some(choice.into()), ..Case::table() }
     }
 
     /// The same on these nodes.
-    pub fn on(&self, nodes: &Arc<Nodes>) -> Case {
+    pub(crate) fn on(&self, nodes: &Arc<Nodes>) -> Case {
         Case { nodes: Some(nodes.clone()), ..self.clone() }
     }
 
     /// A rank's communicator on the nodes of the case.
-    pub fn place<'a>(&'a self, comm: CommView<'a>) -> CommView<'a> {
+    pub(crate) fn place<'a>(&'a self, comm: CommView<'a>) -> CommView<'a> {
         let comm = CommView { nodes: self.nodes.as_deref(), ..comm };
         self.multicast.map_or(comm, |bytes_max| comm.with_multicast(bytes_max))
     }
 
     /// Whether the algorithm can serve a call; the table always can.
-    pub fn suits(&self, query: Query) -> bool {
+    pub(crate) fn suits(&self, query: Query) -> bool {
         let query = Query { multicast: self.multicast.is_some(), ..query };
         let query = match &self.nodes {
             None => query,
@@ -50,7 +50,7 @@ impl Case {
 
 /// All algorithms of a collective that suit so many ranks, and the table; with segments of the usual length and with
 /// short ones; those by node on several sets of nodes.
-pub fn cases(collective: Collective, size: u32) -> Vec<Case> {
+pub(crate) fn cases(collective: Collective, size: u32) -> Vec<Case> {
     let places = places(size);
     let mut all = vec![Case::table()];
     all.extend(places.iter().map(|nodes| Case::table().on(nodes)));
@@ -106,7 +106,7 @@ fn places(size: u32) -> Vec<Arc<Nodes>> {
 }
 
 /// 1 to 17 ranks, 32, 33 and 64, and some drawn by chance.
-pub fn sizes() -> impl Iterator<Item = u32> {
+pub(crate) fn sizes() -> impl Iterator<Item = u32> {
     let mut random = SEED;
     let drawn = std::iter::repeat_with(move || {
         random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
@@ -119,12 +119,12 @@ pub fn sizes() -> impl Iterator<Item = u32> {
 const SEED: u64 = 2026;
 
 /// All roots.
-pub fn roots(size: u32) -> std::ops::Range<u32> {
+pub(crate) fn roots(size: u32) -> std::ops::Range<u32> {
     0..size
 }
 
 /// The lengths of `all` that communicators of this size are tried with: all of them up to 17 ranks, then the last.
-pub fn lengths<const N: usize>(size: u32, all: [u64; N]) -> impl Iterator<Item = u64> {
+pub(crate) fn lengths<const N: usize>(size: u32, all: [u64; N]) -> impl Iterator<Item = u64> {
     let skipped = if size > 17 { N - 2 } else { 0 };
     all.into_iter().skip(skipped)
 }

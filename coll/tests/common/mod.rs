@@ -1,7 +1,7 @@
 //! Cases for the interpreter: what every rank brings to a call, and what the standard says it has afterwards.
 #![allow(dead_code, reason = "each test program uses its part")]
 
-pub mod case;
+pub(crate) mod case;
 
 use case::Case;
 use tern_coll::interp::{
@@ -13,10 +13,10 @@ use tern_coll::{
 };
 
 /// Bytes of one element of test data.
-pub const ELEMENT: usize = 8;
+pub(crate) const ELEMENT: usize = 8;
 
 /// What one rank brings to a call and expects of it.
-pub struct Rank<'a> {
+pub(crate) struct Rank<'a> {
     pub group: u32,
     pub comm: CommView<'a>,
     pub call: CollectiveCall<'a>,
@@ -30,26 +30,26 @@ pub struct Rank<'a> {
 }
 
 impl<'a> Rank<'a> {
-    pub fn new(group: u32, comm: CommView<'a>, call: CollectiveCall<'a>) -> Rank<'a> {
+    pub(crate) fn new(group: u32, comm: CommView<'a>, call: CollectiveCall<'a>) -> Rank<'a> {
         Rank { group, comm, call, types: vec![], send: vec![], recv: vec![], expect: vec![] }
     }
 
-    pub fn ty(mut self, ty: Ty, shape: DatatypeShape) -> Self {
+    pub(crate) fn ty(mut self, ty: Ty, shape: DatatypeShape) -> Self {
         self.types.push((ty, shape));
         self
     }
 
-    pub fn sends(mut self, span: Span, data: Vec<u8>) -> Self {
+    pub(crate) fn sends(mut self, span: Span, data: Vec<u8>) -> Self {
         self.send.push((span, data));
         self
     }
 
-    pub fn holds(mut self, span: Span, data: Vec<u8>) -> Self {
+    pub(crate) fn holds(mut self, span: Span, data: Vec<u8>) -> Self {
         self.recv.push((span, data));
         self
     }
 
-    pub fn expects(mut self, span: Span, data: Vec<u8>) -> Self {
+    pub(crate) fn expects(mut self, span: Span, data: Vec<u8>) -> Self {
         self.expect.push((span, data));
         self
     }
@@ -89,7 +89,7 @@ impl<'a> Rank<'a> {
 }
 
 /// Runs a call on all its ranks and compares every byte with the expectation.
-pub fn check(ranks: &[Rank], case: &Case, operation: ReduceFunction, seed: u64) {
+pub(crate) fn check(ranks: &[Rank], case: &Case, operation: ReduceFunction, seed: u64) {
     let parts = run(ranks, case, operation, seed);
     for (rank, part) in ranks.iter().zip(&parts) {
         let before = rank.fill(rank.memory(&[&rank.recv, &rank.expect]), &rank.recv);
@@ -99,7 +99,7 @@ pub fn check(ranks: &[Rank], case: &Case, operation: ReduceFunction, seed: u64) 
 }
 
 /// Runs a call on all its ranks.
-pub fn run(ranks: &[Rank], case: &Case, operation: ReduceFunction, seed: u64) -> Vec<ProcessPart> {
+pub(crate) fn run(ranks: &[Rank], case: &Case, operation: ReduceFunction, seed: u64) -> Vec<ProcessPart> {
     let mut parts = parts(ranks, case);
     if let Err(fault) = interp::run(&mut parts, operation, seed) {
         panic!("{}\n{fault:?}{}", describe(&ranks[0], case), steps(&fault, &parts));
@@ -108,7 +108,7 @@ pub fn run(ranks: &[Rank], case: &Case, operation: ReduceFunction, seed: u64) ->
 }
 
 /// What each rank does and holds, before the call.
-pub fn parts(ranks: &[Rank], case: &Case) -> Vec<ProcessPart> {
+pub(crate) fn parts(ranks: &[Rank], case: &Case) -> Vec<ProcessPart> {
     ranks.iter().map(|rank| rank.part(case)).collect()
 }
 
@@ -130,7 +130,7 @@ fn steps(fault: &ScheduleFault, parts: &[ProcessPart]) -> String {
 
 /// One of four datatypes: plain; with gaps and a lower bound; out of order with a negative lower bound; and
 /// plain of half an element.
-pub fn shape(index: u32) -> DatatypeShape {
+pub(crate) fn shape(index: u32) -> DatatypeShape {
     let (pieces, extent) = match index % 4 {
         0 => (vec![(0, 8)], 8),
         1 => (vec![(4, 4), (12, 4)], 20),
@@ -141,17 +141,17 @@ pub fn shape(index: u32) -> DatatypeShape {
 }
 
 /// How many of a type hold this many elements of test data.
-pub fn count_of(shape: &DatatypeShape, elements: u64) -> u64 {
+pub(crate) fn count_of(shape: &DatatypeShape, elements: u64) -> u64 {
     elements * (ELEMENT / shape.size()) as u64
 }
 
 /// This many elements of test data in a type.
-pub fn data(shape: &DatatypeShape, elements: u64) -> TypedCount {
+pub(crate) fn data(shape: &DatatypeShape, elements: u64) -> TypedCount {
     TypedCount::new(count_of(shape, elements), shape.layout())
 }
 
 /// Test data: different for every source, label and position.
-pub fn values(source: u32, label: u32, elements: u64) -> Vec<u8> {
+pub(crate) fn values(source: u32, label: u32, elements: u64) -> Vec<u8> {
     let word = |index: u64| {
         let mixed = (u64::from(source) << 40 | u64::from(label) << 20 | index) + 1;
         mixed.wrapping_mul(0x9E37_79B9_7F4A_7C15) ^ mixed.rotate_left(23)
@@ -160,7 +160,7 @@ pub fn values(source: u32, label: u32, elements: u64) -> Vec<u8> {
 }
 
 /// Counts and displacements of a v or w call, in both widths.
-pub struct Lists {
+pub(crate) struct Lists {
     counts: Vec<i64>,
     narrow: (Vec<i32>, Vec<i32>),
     addresses: Vec<isize>,
@@ -171,13 +171,13 @@ pub struct Lists {
 
 impl Lists {
     /// Blocks of these elements, of one type; apart from each other, the last first if `reversed`.
-    pub fn new(elements: Vec<u64>, shape: &DatatypeShape, reversed: bool) -> Lists {
+    pub(crate) fn new(elements: Vec<u64>, shape: &DatatypeShape, reversed: bool) -> Lists {
         let shapes = vec![shape.clone(); elements.len()];
         Lists::build(elements, shapes, |_| 1, reversed)
     }
 
     /// The same with a type for each block, displacements in bytes.
-    pub fn typed(elements: Vec<u64>, first_shape: u32, reversed: bool) -> Lists {
+    pub(crate) fn typed(elements: Vec<u64>, first_shape: u32, reversed: bool) -> Lists {
         let shapes: Vec<DatatypeShape> =
             (0..elements.len() as u32).map(|index| shape(first_shape + index)).collect();
         Lists::build(elements, shapes, |_| 24, reversed)
@@ -201,7 +201,7 @@ impl Lists {
         Lists { narrow: (narrow(&counts), narrow(&displs)), counts, addresses, layouts, shapes, elements }
     }
 
-    pub fn counts(&self, wide: bool) -> NumberArray<'_> {
+    pub(crate) fn counts(&self, wide: bool) -> NumberArray<'_> {
         if wide { NumberArray::I64(&self.counts) } else { NumberArray::I32(&self.narrow.0) }
     }
 
@@ -209,23 +209,23 @@ impl Lists {
         if wide { NumberArray::Aint(&self.addresses) } else { NumberArray::I32(&self.narrow.1) }
     }
 
-    pub fn vector(&self, wide: bool) -> Vector<'_> {
+    pub(crate) fn vector(&self, wide: bool) -> Vector<'_> {
         let layout = self.layouts.first().copied().unwrap_or_default();
         Vector { counts: self.counts(wide), displs: self.displs(wide), types: VectorTypes::One(layout) }
     }
 
-    pub fn typed_vector(&self, wide: bool) -> Vector<'_> {
+    pub(crate) fn typed_vector(&self, wide: bool) -> Vector<'_> {
         let types = VectorTypes::Each(&self.layouts);
         Vector { counts: self.counts(wide), displs: self.displs(wide), types }
     }
 
-    pub fn elements(&self, index: u32) -> u64 {
+    pub(crate) fn elements(&self, index: u32) -> u64 {
         self.elements[index as usize]
     }
 }
 
 /// Two 32-bit words a and b as x → a·x + b, composed: associative, and not commutative.
-pub fn compose(left: &[u8], right: &mut [u8]) {
+pub(crate) fn compose(left: &[u8], right: &mut [u8]) {
     let word = |bytes: &[u8], at: usize| u32::from_le_bytes(bytes[at..at + 4].try_into().unwrap());
     let (a, b) = (word(left, 0), word(left, 4));
     let (c, d) = (word(right, 0), word(right, 4));
@@ -234,14 +234,14 @@ pub fn compose(left: &[u8], right: &mut [u8]) {
 }
 
 /// 64-bit sum: associative and commutative.
-pub fn sum(left: &[u8], right: &mut [u8]) {
+pub(crate) fn sum(left: &[u8], right: &mut [u8]) {
     let word = |bytes: &[u8]| u64::from_le_bytes(bytes.try_into().unwrap());
     let sum = word(left).wrapping_add(word(right));
     right.copy_from_slice(&sum.to_le_bytes());
 }
 
 /// Neither associative nor commutative: the result tells how it was bracketed.
-pub fn brackets(left: &[u8], right: &mut [u8]) {
+pub(crate) fn brackets(left: &[u8], right: &mut [u8]) {
     let word = |bytes: &[u8]| u64::from_le_bytes(bytes.try_into().unwrap());
     let mixed =
         word(left).wrapping_mul(0x1000_0000_01B3).rotate_left(17) ^ word(right).wrapping_mul(0x85EB_CA77);
@@ -249,7 +249,7 @@ pub fn brackets(left: &[u8], right: &mut [u8]) {
 }
 
 /// The operands combined in order, as the standard defines reductions.
-pub fn fold(operands: impl IntoIterator<Item = Vec<u8>>, operation: ReduceFunction) -> Vec<u8> {
+pub(crate) fn fold(operands: impl IntoIterator<Item = Vec<u8>>, operation: ReduceFunction) -> Vec<u8> {
     let combined = operands.into_iter().reduce(|left, mut right| {
         let pairs = left.chunks(ELEMENT).zip(right.chunks_mut(ELEMENT));
         pairs.for_each(|(left, right)| operation(left, right));
@@ -259,6 +259,6 @@ pub fn fold(operands: impl IntoIterator<Item = Vec<u8>>, operation: ReduceFuncti
 }
 
 /// A block in the receive buffer, with its type.
-pub fn in_recv(data: TypedCount) -> Span {
+pub(crate) fn in_recv(data: TypedCount) -> Span {
     Span::new(Buf::Recv, data.count, Ty::Recv, data.layout)
 }

@@ -10,7 +10,7 @@ const VALUES: &str = include_str!("../../tables/constants.tsv");
 
 /// Which ABI.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum HeaderAbi {
+pub(crate) enum HeaderAbi {
     /// MPICH.
     Mpich,
     /// Open MPI.
@@ -22,7 +22,7 @@ const MPICH_TYPES: &str = include_str!("../../mpich/include/types.h");
 const OPEN_MPI_TYPES: &str = include_str!("../../openmpi/include/types.h");
 
 /// The text of `mpi.h`.
-pub fn text(which: HeaderAbi) -> String {
+pub(crate) fn text(which: HeaderAbi) -> String {
     let (name, types) = match which {
         HeaderAbi::Mpich => ("MPICH", MPICH_TYPES),
         HeaderAbi::OpenMpi => ("Open MPI", OPEN_MPI_TYPES),

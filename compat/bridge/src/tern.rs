@@ -43,7 +43,7 @@ macro_rules! slots {
             pub static $name: FunctionSlot = FunctionSlot::new(name(concat!(stringify!($name), "\0")));
         )*
         /// All of this chapter.
-        pub static SLOTS: &[&FunctionSlot] = &[$(&$name),*];
+        pub(crate) static SLOTS: &[&FunctionSlot] = &[$(&$name),*];
     };
 }
 

@@ -9,12 +9,12 @@ use tern_bridge::values::mpich as values;
 use crate::{addresses, handles, status};
 
 /// Families of constants.
-pub mod numbers {
+pub(crate) mod numbers {
     tern_bridge::families!(mpich);
 }
 
 /// The ABI of MPICH.
-pub struct Mpich;
+pub(crate) struct Mpich;
 
 impl ForeignAbi for Mpich {
     const NAME: &'static str = "MPICH or Intel MPI";

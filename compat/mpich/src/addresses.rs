@@ -4,7 +4,7 @@ use std::ffi::{c_int, c_void};
 
 /// An address that programs may read from any thread.
 #[repr(transparent)]
-pub struct ExportedAddress(pub *const c_void);
+pub(crate) struct ExportedAddress(pub *const c_void);
 
 // SAFETY: the address is a constant, and nobody follows it.
 unsafe impl Sync for ExportedAddress {}
@@ -22,10 +22,10 @@ static ALL_HANDLES: c_int = 2;
 
 /// `MPI_UNWEIGHTED`
 #[unsafe(no_mangle)]
-pub static MPI_UNWEIGHTED: ExportedAddress = place!(UNWEIGHTED);
+pub(crate) static MPI_UNWEIGHTED: ExportedAddress = place!(UNWEIGHTED);
 /// `MPI_WEIGHTS_EMPTY`
 #[unsafe(no_mangle)]
-pub static MPI_WEIGHTS_EMPTY: ExportedAddress = place!(WEIGHTS_EMPTY);
+pub(crate) static MPI_WEIGHTS_EMPTY: ExportedAddress = place!(WEIGHTS_EMPTY);
 /// `MPI_T_PVAR_ALL_HANDLES`
 #[unsafe(no_mangle)]
-pub static MPI_T_PVAR_ALL_HANDLES: ExportedAddress = place!(ALL_HANDLES);
+pub(crate) static MPI_T_PVAR_ALL_HANDLES: ExportedAddress = place!(ALL_HANDLES);

@@ -23,7 +23,7 @@ macro_rules! handles {
         $(#[$doc])*
         #[repr(transparent)]
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-        pub struct $name(pub c_int);
+        pub(crate) struct $name(pub(crate) c_int);
 
         impl ForeignHandle for $name {
             type Inner = $inner;
@@ -76,7 +76,7 @@ handles! {
 /// `MPI_File`: a pointer in MPICH, and null for no file.
 #[repr(transparent)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct MpichFile(pub usize);
+pub(crate) struct MpichFile(pub usize);
 
 impl ForeignHandle for MpichFile {
     type Inner = MPI_File;
@@ -94,7 +94,7 @@ impl ForeignHandle for MpichFile {
 /// `MPI_Datatype`: the lowest byte numbers the predefined ones, but for pairs of different types.
 #[repr(transparent)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Datatype(pub c_int);
+pub(crate) struct Datatype(pub c_int);
 
 impl ForeignHandle for Datatype {
     type Inner = MPI_Datatype;

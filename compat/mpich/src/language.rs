@@ -53,23 +53,23 @@ conversions! {
 
 /// The place of a status that a Fortran program ignores. `libmpifort.so.12` writes its own there.
 #[repr(transparent)]
-pub struct MpichIgnoredStatus(*mut c_int);
+pub(crate) struct MpichIgnoredStatus(*mut c_int);
 
 // SAFETY: an address that is compared, and written once, before MPI starts.
 unsafe impl Sync for MpichIgnoredStatus {}
 
 /// What Fortran programs pass for a status that they ignore.
 #[unsafe(no_mangle)]
-pub static mut MPI_F_STATUS_IGNORE: MpichIgnoredStatus = MpichIgnoredStatus(std::ptr::null_mut());
+pub(crate) static mut MPI_F_STATUS_IGNORE: MpichIgnoredStatus = MpichIgnoredStatus(std::ptr::null_mut());
 /// The same for statuses.
 #[unsafe(no_mangle)]
-pub static mut MPI_F_STATUSES_IGNORE: MpichIgnoredStatus = MpichIgnoredStatus(std::ptr::null_mut());
+pub(crate) static mut MPI_F_STATUSES_IGNORE: MpichIgnoredStatus = MpichIgnoredStatus(std::ptr::null_mut());
 /// What programs with `mpi_f08` pass for a status that they ignore.
 #[unsafe(no_mangle)]
-pub static mut MPI_F08_STATUS_IGNORE: MpichIgnoredStatus = MpichIgnoredStatus(std::ptr::null_mut());
+pub(crate) static mut MPI_F08_STATUS_IGNORE: MpichIgnoredStatus = MpichIgnoredStatus(std::ptr::null_mut());
 /// The same for statuses.
 #[unsafe(no_mangle)]
-pub static mut MPI_F08_STATUSES_IGNORE: MpichIgnoredStatus = MpichIgnoredStatus(std::ptr::null_mut());
+pub(crate) static mut MPI_F08_STATUSES_IGNORE: MpichIgnoredStatus = MpichIgnoredStatus(std::ptr::null_mut());
 
 /// Copies a status, which is the same in both languages. One that is ignored holds nothing to copy.
 unsafe fn copy(from: *const MpichStatus, to: *mut MpichStatus) -> c_int {

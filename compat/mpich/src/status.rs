@@ -11,7 +11,7 @@ use crate::abi::Mpich;
 /// `MPI_Status`
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct MpichStatus {
+pub(crate) struct MpichStatus {
     count_low: c_int,
     count_high_and_cancelled: c_int,
     source: c_int,

@@ -9,12 +9,12 @@ use tern_bridge::values::openmpi as values;
 use crate::{cxx, handles, status};
 
 /// Families of constants.
-pub mod numbers {
+pub(crate) mod numbers {
     tern_bridge::families!(openmpi);
 }
 
 /// The ABI of Open MPI.
-pub struct OpenMpi;
+pub(crate) struct OpenMpi;
 
 impl ForeignAbi for OpenMpi {
     const NAME: &'static str = "Open MPI";

@@ -11,20 +11,20 @@ use crate::handles::Op;
 
 /// A variable of another library's, all zero, of so many words.
 #[repr(C, align(32))]
-pub struct ZeroWords<const WORDS: usize>([usize; WORDS]);
+pub(crate) struct ZeroWords<const WORDS: usize>([usize; WORDS]);
 
 /// How many error codes of its own Open MPI has: none, so the list of them is never looked at.
 #[unsafe(no_mangle)]
-pub static ompi_errcode_intern_lastused: c_int = 0;
+pub(crate) static ompi_errcode_intern_lastused: c_int = 0;
 /// The list.
 #[unsafe(no_mangle)]
-pub static ompi_errcodes_intern: ZeroWords<64> = ZeroWords([0; 64]);
+pub(crate) static ompi_errcodes_intern: ZeroWords<64> = ZeroWords([0; 64]);
 /// Data representations that the bindings have registered.
 #[unsafe(no_mangle)]
-pub static ompi_registered_datareps: ZeroWords<64> = ZeroWords([0; 64]);
+pub(crate) static ompi_registered_datareps: ZeroWords<64> = ZeroWords([0; 64]);
 
 /// Whether a function for reductions is that of the bindings, which calls one of the program's.
-pub fn is_intercept(function: *const c_void) -> bool {
+pub(crate) fn is_intercept(function: *const c_void) -> bool {
     static INTERCEPT: OnceLock<usize> = OnceLock::new();
     let find = || {
         // SAFETY: a name that ends in zero; nothing is called.

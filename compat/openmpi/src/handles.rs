@@ -40,7 +40,7 @@ macro_rules! handles {
         $(#[$doc])*
         #[repr(transparent)]
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-        pub struct $name(pub usize);
+        pub(crate) struct $name(pub(crate) usize);
 
         impl ForeignHandle for $name {
             type Inner = $inner;
@@ -60,7 +60,7 @@ macro_rules! handles {
 
         impl $name {
             /// The integer that Fortran has for a handle.
-            pub fn fortran(self) -> i32 {
+            pub(crate) fn fortran(self) -> i32 {
                 let number = number_in(self.0);
                 let has_integer = |fortran| fortran != tern_bridge::values::ABSENT;
                 let predefined =
@@ -69,7 +69,7 @@ macro_rules! handles {
             }
 
             /// The handle of an integer of Fortran's.
-            pub fn from_fortran(integer: i32) -> Self {
+            pub(crate) fn from_fortran(integer: i32) -> Self {
                 let predefined = objects::$table.iter().find(|object| object.fortran == i64::from(integer));
                 match predefined {
                     Some(object) => $name(object.address.0 as usize),

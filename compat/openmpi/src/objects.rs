@@ -10,7 +10,7 @@ use tern_bridge::values::openmpi_fortran as fortran;
 
 /// A variable whose address is a handle. Its first word is the standard's handle.
 #[repr(C, align(32))]
-pub struct HandleObject<const WORDS: usize>([usize; WORDS]);
+pub(crate) struct HandleObject<const WORDS: usize>([usize; WORDS]);
 
 impl<const WORDS: usize> HandleObject<WORDS> {
     const fn new(handle: usize) -> Self {
@@ -22,13 +22,13 @@ impl<const WORDS: usize> HandleObject<WORDS> {
 
 /// An address of a variable.
 #[derive(Clone, Copy)]
-pub struct HandleAddress(pub *const ());
+pub(crate) struct HandleAddress(pub *const ());
 
 // SAFETY: the address is a constant, and what is there is constant.
 unsafe impl Sync for HandleAddress {}
 
 /// What a variable stands for.
-pub struct Known {
+pub(crate) struct Known {
     /// The standard's handle.
     pub handle: usize,
     /// The integer that Fortran has for it.
@@ -43,10 +43,11 @@ macro_rules! objects {
         $(
             #[doc = concat!("`", stringify!($handle), "`")]
             #[unsafe(no_mangle)]
+            #[allow(unreachable_pub, reason = "the loader finds it")]
             pub static $variable: HandleObject<$words> = HandleObject::new($handle.0);
         )*
         $(#[$doc])*
-        pub static $list: &[Known] = &[$(Known {
+        pub(crate) static $list: &[Known] = &[$(Known {
             handle: $handle.0,
             fortran: $fortran,
             address: HandleAddress((&raw const $variable).cast()),
@@ -219,6 +220,7 @@ macro_rules! others {
         $(
             $(#[$doc])*
             #[unsafe(no_mangle)]
+            #[allow(unreachable_pub, reason = "the loader finds it")]
             pub static $variable: HandleObject<$words> = HandleObject::new($handle);
         )*
         static OTHERS: &[(usize, HandleAddress)] = &[$(($handle, HandleAddress((&raw const $variable).cast()))),*];
@@ -249,7 +251,7 @@ others! {
 
 /// A variable whose address is a handle, and into which a library of Open MPI's writes behind the first word.
 #[repr(transparent)]
-pub struct WritableObject<const WORDS: usize>(UnsafeCell<HandleObject<WORDS>>);
+pub(crate) struct WritableObject<const WORDS: usize>(UnsafeCell<HandleObject<WORDS>>);
 
 // SAFETY: this library reads the first word alone, which nobody writes.
 unsafe impl<const WORDS: usize> Sync for WritableObject<WORDS> {}
@@ -257,7 +259,7 @@ unsafe impl<const WORDS: usize> Sync for WritableObject<WORDS> {}
 /// What the C++ bindings of old have: errors become exceptions there. No exception gets through MPI here, so they are fatal. The bindings
 /// write their functions into it.
 #[unsafe(no_mangle)]
-pub static ompi_mpi_errors_throw_exceptions: WritableObject<128> =
+pub(crate) static ompi_mpi_errors_throw_exceptions: WritableObject<128> =
     WritableObject(UnsafeCell::new(HandleObject::new(MPI_ERRORS_ARE_FATAL.0)));
 
 /// All variables, with the standard's handles.
@@ -271,12 +273,12 @@ fn all() -> impl Iterator<Item = (usize, usize)> {
 }
 
 /// The standard's handle of the variable at an address.
-pub fn handle_at(address: usize) -> Option<usize> {
+pub(crate) fn handle_at(address: usize) -> Option<usize> {
     all().find(|object| object.1 == address).map(|object| object.0)
 }
 
 /// Addresses near each other, all of which can be read.
-pub struct Range {
+pub(crate) struct Range {
     first: AtomicUsize,
     length: AtomicUsize,
 }
@@ -288,7 +290,7 @@ impl Range {
 
     /// Whether an aligned word begins at an address within.
     #[inline(always)]
-    pub fn has(&self, address: usize) -> bool {
+    pub(crate) fn has(&self, address: usize) -> bool {
         let offset = address.wrapping_sub(self.first.load(Ordering::Relaxed));
         offset < self.length.load(Ordering::Relaxed) && offset % align_of::<usize>() == 0
     }
@@ -300,15 +302,15 @@ impl Range {
 }
 
 /// Where the library's variables are.
-pub static LIBRARY: Range = Range::empty();
+pub(crate) static LIBRARY: Range = Range::empty();
 /// Where the program has its copies, if it is not position independent.
-pub static PROGRAM: Range = Range::empty();
+pub(crate) static PROGRAM: Range = Range::empty();
 
 /// Variables further from each other are not of one file. All of them together are smaller.
 const GAP_MAX: usize = 1 << 16;
 
 /// Finds out where the variables are, when the loader has placed them.
-pub fn locate() {
+pub(crate) fn locate() {
     let mut addresses: Vec<usize> = all().map(|object| object.1).collect();
     addresses.sort_unstable();
     let mut ranges: Vec<(usize, usize)> = Vec::new();

@@ -10,7 +10,7 @@ use crate::abi::OpenMpi;
 /// `MPI_Status`
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct OpenMpiStatus {
+pub(crate) struct OpenMpiStatus {
     source: c_int,
     tag: c_int,
     error: c_int,

@@ -5,23 +5,23 @@ use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
 
 /// No node.
-pub const NONE: u32 = u32::MAX;
+pub(super) const NONE: u32 = u32::MAX;
 
 /// One node's place in one chain.
 #[derive(Clone, Copy, Debug)]
-pub struct ChainLink {
+pub(super) struct ChainLink {
     before: u32,
     after: u32,
 }
 
 impl ChainLink {
     /// In no chain.
-    pub const FREE: ChainLink = ChainLink { before: NONE, after: NONE };
+    pub(super) const FREE: ChainLink = ChainLink { before: NONE, after: NONE };
 }
 
 /// Chains by key. A chain that becomes empty goes away, so memory follows what is there now.
 #[derive(Default, Debug)]
-pub struct Chains {
+pub(super) struct Chains {
     ends: HashMap<Pattern, ChainEnds, BuildHasherDefault<Mixer>>,
 }
 
@@ -34,12 +34,12 @@ struct ChainEnds {
 impl Chains {
     /// The oldest node under `key`, or [`NONE`].
     #[inline]
-    pub fn first(&self, key: &Pattern) -> u32 {
+    pub(super) fn first(&self, key: &Pattern) -> u32 {
         self.ends.get(key).map_or(NONE, |ends| ends.first)
     }
 
     /// Hangs `node` at the end of its chain; `link` gives the link of a node in these chains.
-    pub fn push(
+    pub(super) fn push(
         &mut self,
         key: Pattern,
         node: u32,
@@ -57,7 +57,7 @@ impl Chains {
     }
 
     /// Takes `node` out of the chain under `key`.
-    pub fn remove(
+    pub(super) fn remove(
         &mut self,
         key: &Pattern,
         node: u32,
@@ -82,12 +82,12 @@ impl Chains {
     }
 
     /// Makes room for so many chains.
-    pub fn reserve(&mut self, chains: usize) {
+    pub(super) fn reserve(&mut self, chains: usize) {
         self.ends.reserve(chains.saturating_sub(self.ends.len()));
     }
 
     /// Forgets all chains (all nodes have been taken out).
-    pub fn clear(&mut self) {
+    pub(super) fn clear(&mut self) {
         self.ends.clear();
     }
 }
@@ -95,7 +95,7 @@ impl Chains {
 /// A multiplicative hash: keys are three integers of this process's own making or a peer's tag, and a peer
 /// that wants to slow us down has simpler means.
 #[derive(Default)]
-pub struct Mixer(u64);
+pub(crate) struct Mixer(u64);
 
 impl Mixer {
     #[inline]

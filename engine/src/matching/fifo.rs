@@ -2,7 +2,7 @@
 
 /// First in, first out; also from the middle, near the front.
 #[derive(Debug)]
-pub struct Fifo<T> {
+pub(super) struct Fifo<T> {
     /// A power of two of entries; those that are not in the queue are of the past.
     entries: Vec<T>,
     /// Number of the first entry, counted from the beginning of time.
@@ -21,7 +21,7 @@ const CAPACITY_MIN: usize = 4;
 
 impl<T: Copy> Fifo<T> {
     #[inline(always)]
-    pub fn len(&self) -> usize {
+    pub(super) fn len(&self) -> usize {
         self.len
     }
 
@@ -31,7 +31,7 @@ impl<T: Copy> Fifo<T> {
     }
 
     #[inline(always)]
-    pub fn push(&mut self, entry: T) {
+    pub(super) fn push(&mut self, entry: T) {
         if self.len == self.entries.len() {
             self.grow(entry);
         }
@@ -51,13 +51,13 @@ impl<T: Copy> Fifo<T> {
     }
 
     #[inline(always)]
-    pub fn front(&self) -> Option<&T> {
+    pub(super) fn front(&self) -> Option<&T> {
         if self.len == 0 { None } else { self.entries.get(self.slot(0)) }
     }
 
     /// The front is gone, if there was one.
     #[inline(always)]
-    pub fn pop_front(&mut self) {
+    pub(super) fn pop_front(&mut self) {
         if self.len > 0 {
             self.head = self.head.wrapping_add(1);
             self.len -= 1;
@@ -65,21 +65,21 @@ impl<T: Copy> Fifo<T> {
     }
 
     /// Entry `at`, which is there.
-    pub fn get(&self, at: usize) -> &T {
+    pub(super) fn get(&self, at: usize) -> &T {
         &self.entries[self.slot(at)]
     }
 
-    pub fn iter(&self) -> impl Iterator<Item = &T> {
+    pub(super) fn iter(&self) -> impl Iterator<Item = &T> {
         (0..self.len).map(|at| self.get(at))
     }
 
     /// Where the first entry that is as asked lies, if it is among the first `within`.
-    pub fn position(&self, within: usize, is: impl Fn(&T) -> bool) -> Option<usize> {
+    pub(super) fn position(&self, within: usize, is: impl Fn(&T) -> bool) -> Option<usize> {
         self.iter().take(within).position(is)
     }
 
     /// Takes out entry `at`, which is there; those on its shorter side move up.
-    pub fn remove(&mut self, at: usize) -> T {
+    pub(super) fn remove(&mut self, at: usize) -> T {
         let entry = self.entries[self.slot(at)];
         if at > self.len / 2 {
             for at in at + 1..self.len {

@@ -66,7 +66,7 @@ impl Receiving {
     }
 
     /// The other side is gone, so it will send no further round. Whether that ends this one.
-    pub fn close(&mut self) -> bool {
+    pub(crate) fn close(&mut self) -> bool {
         self.is_closed = true;
         self.is_active && !self.is_over && self.begun == 0 && self.end(Some(MessageFault::PartnerFreed))
     }

@@ -96,7 +96,7 @@ impl Sending {
     }
 
     /// The other side is gone. Whether that ends this round.
-    pub fn close(&mut self) -> bool {
+    pub(crate) fn close(&mut self) -> bool {
         self.is_closed = true;
         self.is_active && self.granted < self.started && self.end(Some(MessageFault::PartnerFreed))
     }

@@ -141,12 +141,12 @@ pub(crate) struct Lazy(Option<Box<Rma>>);
 
 impl Lazy {
     /// To be used.
-    pub fn get(&mut self) -> &mut Rma {
+    pub(crate) fn get(&mut self) -> &mut Rma {
         self.0.get_or_insert_default()
     }
 
     /// To be looked at, if there is anything.
-    pub fn look(&self) -> Option<&Rma> {
+    pub(crate) fn look(&self) -> Option<&Rma> {
         self.0.as_deref()
     }
 }
@@ -205,7 +205,7 @@ pub(crate) struct WindowMember {
 
 impl EngineWindow {
     /// What is known of a process that is a rank of the window.
-    pub fn member(&mut self, peer: Peer) -> Option<&mut WindowMember> {
+    pub(crate) fn member(&mut self, peer: Peer) -> Option<&mut WindowMember> {
         if !self.members.contains_key(&peer) {
             let rank = self.group.as_ref()?.rank_of(peer)?;
             self.members.insert(peer, WindowMember { rank, ..WindowMember::default() });
@@ -216,13 +216,13 @@ impl EngineWindow {
 
 impl Rma {
     /// A window by its number here, and what is known of a peer in it.
-    pub fn member(&mut self, window: u32, peer: Peer) -> Option<(Id, &mut WindowMember)> {
+    pub(crate) fn member(&mut self, window: u32, peer: Peer) -> Option<(Id, &mut WindowMember)> {
         let id = Id::from_raw(window);
         Some((id, self.windows.get_mut(id).filter(|_| id.raw() == window)?.member(peer)?))
     }
 
     /// What this rank exposes to a peer in a window.
-    pub fn exposed(&self, id: Id) -> Option<&dyn ExposedWindow> {
+    pub(crate) fn exposed(&self, id: Id) -> Option<&dyn ExposedWindow> {
         self.windows.get(id)?.exposed.as_deref()
     }
 }

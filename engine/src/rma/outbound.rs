@@ -44,7 +44,7 @@ pub(crate) enum Then {
 
 impl OutboundRma {
     /// One message with an extended header only.
-    pub fn bare(kind: HeaderKind, source: u32, tag: i32, extended: ExtendedHeader) -> OutboundRma {
+    pub(crate) fn bare(kind: HeaderKind, source: u32, tag: i32, extended: ExtendedHeader) -> OutboundRma {
         let header = Header { kind: kind as u8, source, tag, ..Header::default() };
         OutboundRma {
             header,
@@ -61,7 +61,7 @@ impl OutboundRma {
     }
 
     /// The same with a body, in pieces of so many bytes.
-    pub fn with(self, body: UserBuf, piece: usize) -> OutboundRma {
+    pub(crate) fn with(self, body: UserBuf, piece: usize) -> OutboundRma {
         OutboundRma { until: body.len(), body, piece, ..self }
     }
 

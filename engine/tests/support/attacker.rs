@@ -14,13 +14,13 @@ use tern_mem::UserBuf;
 use tern_transport::*;
 
 /// Ranks of the attacker's job; the victim is rank 0.
-pub const RANKS: u32 = 4;
+pub(crate) const RANKS: u32 = 4;
 
 /// First byte of a send's buffer once it is the user's again.
-pub const GONE: u8 = 0xee;
+pub(crate) const GONE: u8 = 0xee;
 
 #[derive(Clone)]
-pub struct Attacker(Rc<RefCell<State>>);
+pub(crate) struct Attacker(Rc<RefCell<State>>);
 
 struct State {
     rng: Rng,
@@ -42,13 +42,13 @@ struct Pending {
 }
 
 impl Attacker {
-    pub fn new(seed: u64) -> Self {
+    pub(crate) fn new(seed: u64) -> Self {
         let (landings, transfers, receives, sends) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
         let rng = Rng::new(seed);
         Attacker(Rc::new(RefCell::new(State { rng, injected: 0, landings, transfers, receives, sends })))
     }
 
-    pub fn injected(&self) -> usize {
+    pub(crate) fn injected(&self) -> usize {
         self.0.borrow().injected
     }
 }

@@ -9,7 +9,7 @@ use tern_transport::config::{Medium, TransportSetting};
 use tern_transport::{Fabric, JobPlace, Outside, Peer, TransportConfig};
 
 /// A job over datagrams.
-pub struct Datagrams(Vec<Option<Fabric>>);
+pub(crate) struct Datagrams(Vec<Option<Fabric>>);
 
 /// Jobs that run at the same time have the same addresses, and are told apart by their secrets.
 fn secret() -> [u8; 32] {

@@ -14,7 +14,7 @@ use tern_transport::{AM_INLINE_BYTES_MAX, Limits, Peer, Transport};
 
 /// A job to run: everything follows from it.
 #[derive(Clone, Debug)]
-pub struct Plan {
+pub(crate) struct Plan {
     pub seed: u64,
     pub ranks: usize,
     pub steps: usize,
@@ -26,7 +26,7 @@ pub struct Plan {
 
 impl Plan {
     /// Any plan.
-    pub fn random(seed: u64) -> Self {
+    pub(crate) fn random(seed: u64) -> Self {
         let mut rng = Rng::new(seed);
         let limits = Limits {
             eager_bytes_max: rng.pick(&[40, 64, 300, 4096]),
@@ -58,7 +58,7 @@ impl Plan {
     }
 
     /// Runs it to the end.
-    pub fn run<W: World>(self) {
+    pub(crate) fn run<W: World>(self) {
         let mut job = Job::<W>::new(self);
         for _ in 0..job.plan.steps {
             job.step();
@@ -68,7 +68,7 @@ impl Plan {
 }
 
 /// What a job's ranks live in.
-pub trait World {
+pub(crate) trait World {
     type Transport: Transport;
     /// Polls of all ranks in which nothing moves, after which nothing will.
     const QUIET_POLLS: u32 = 30;
@@ -118,7 +118,7 @@ struct Receive {
     message: Option<usize>,
 }
 
-pub struct Job<W: World> {
+pub(crate) struct Job<W: World> {
     plan: Plan,
     rng: Rng,
     world: W,
@@ -147,7 +147,7 @@ const CONTEXTS: [u64; 2] = [7, 1 << 40];
 const TAGS: [i32; 3] = [0, 1, i32::MAX];
 
 impl<W: World> Job<W> {
-    pub fn new(plan: Plan) -> Self {
+    pub(crate) fn new(plan: Plan) -> Self {
         let ranks = plan.ranks;
         let mut world = W::new(&plan);
         let mut engine = |rank| Engine::new(ranks as u32, Tap::new(world.end(rank)), plan.settings.clone());
@@ -198,7 +198,7 @@ impl<W: World> Job<W> {
         }
     }
 
-    pub fn any_len(&mut self) -> usize {
+    pub(crate) fn any_len(&mut self) -> usize {
         let eager = self.plan.conditions.limits.eager_bytes_max;
         match self.rng.below(10) {
             0 => 0,
@@ -212,14 +212,14 @@ impl<W: World> Job<W> {
         if self.plan.settings.check_types { self.rng.below(3) as u64 } else { 0 }
     }
 
-    pub fn random_send(&mut self) {
+    pub(crate) fn random_send(&mut self) {
         let (from, to) = (self.any_rank(), self.any_rank());
         let mode = self.rng.pick(&[Mode::Standard, Mode::Standard, Mode::Synchronous, Mode::Ready]);
         let len = self.any_len();
         self.send(from, to, mode, len);
     }
 
-    pub fn send(&mut self, from: Peer, to: Peer, mode: Mode, len: usize) {
+    pub(crate) fn send(&mut self, from: Peer, to: Peer, mode: Mode, len: usize) {
         let (context, tag) = (self.rng.pick(&CONTEXTS), self.rng.pick(&TAGS));
         let envelope = Envelope { context, source: from, tag };
         let signature = self.any_signature();
@@ -291,7 +291,7 @@ impl<W: World> Job<W> {
         self.receives.len() - 1
     }
 
-    pub fn receive(&mut self, at: Peer, pattern: Pattern) {
+    pub(crate) fn receive(&mut self, at: Peer, pattern: Pattern) {
         let number = self.new_receive(at);
         let found = self.oracles[at as usize].receive(pattern, number);
         let receive = &self.receives[number];
@@ -462,7 +462,7 @@ impl<W: World> Job<W> {
         }
     }
 
-    pub fn poll(&mut self, rank: Peer) -> bool {
+    pub(crate) fn poll(&mut self, rank: Peer) -> bool {
         let moved = self.engines[rank as usize].poll();
         self.note_events(rank);
         moved
@@ -505,7 +505,7 @@ impl<W: World> Job<W> {
     }
 
     /// No peer may fill more unexpected-message memory than it was granted.
-    pub fn check_windows(&self) {
+    pub(crate) fn check_windows(&self) {
         let mut held = vec![0; self.sent.len()];
         for message in &self.messages {
             held[message.from as usize * self.plan.ranks + message.to as usize] += message.held;
@@ -539,7 +539,7 @@ impl<W: World> Job<W> {
     }
 
     /// Everybody polls until nothing moves for a while.
-    pub fn settle(&mut self) {
+    pub(crate) fn settle(&mut self) {
         let mut quiet = 0;
         let until = Instant::now() + Duration::from_secs(20);
         let mut moved_at = Instant::now();
@@ -567,7 +567,7 @@ impl<W: World> Job<W> {
     }
 
     /// Receives all that was sent, and cancels what nobody has sent anything for.
-    pub fn end(&mut self) {
+    pub(crate) fn end(&mut self) {
         self.settle();
         while !self.taken.is_empty() {
             self.receive_taken();

@@ -7,10 +7,10 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use tern_transport::{Fabric, JobPlace, Peer, TransportConfig};
 
 /// A job on one machine.
-pub struct Machine(Vec<Option<Fabric>>);
+pub(crate) struct Machine(Vec<Option<Fabric>>);
 
 /// A nameless file, which is what a launcher's memory file is to the ranks.
-pub fn segment() -> OwnedFd {
+pub(crate) fn segment() -> OwnedFd {
     static COUNT: AtomicU32 = AtomicU32::new(0);
     let count = COUNT.fetch_add(1, Ordering::Relaxed);
     let name = format!("tern-engine-test-{}-{count}", std::process::id());

@@ -8,7 +8,7 @@ use tern_transport::config::TcpConfig;
 use tern_transport::{Fabric, JobPlace, Outside, Peer, TransportConfig};
 
 /// A job on two machines.
-pub struct Machines {
+pub(crate) struct Machines {
     ends: Vec<Option<Fabric>>,
     cuts: bool,
 }

@@ -9,7 +9,7 @@ use tern_mem::datatype::{ConstructorForm, Datatype};
 const GAP: u8 = 0xa5;
 
 /// A buffer and the memory behind it.
-pub struct Memory {
+pub(crate) struct Memory {
     buf: UserBuf,
     /// What a contiguous buffer points to.
     _contiguous: Box<[u8]>,
@@ -19,7 +19,7 @@ pub struct Memory {
 
 impl Memory {
     /// `len` bytes, consecutive, of the program or of the engine, or with gaps.
-    pub fn random(rng: &mut Rng, len: usize) -> Self {
+    pub(crate) fn random(rng: &mut Rng, len: usize) -> Self {
         let block = [1, 3, 8, 100][rng.below(4)];
         if len % block == 0 && len / block > 1 && rng.chance(40) {
             return Memory::strided(len, block);
@@ -31,7 +31,7 @@ impl Memory {
     }
 
     /// `len` bytes of the program's own memory.
-    pub fn contiguous(len: usize) -> Self {
+    pub(crate) fn contiguous(len: usize) -> Self {
         let mut bytes = vec![0; len].into_boxed_slice();
         // SAFETY: the memory belongs to the same value as the buffer, stays where it is when that moves, and is used through
         // the buffer alone.
@@ -51,24 +51,24 @@ impl Memory {
         Memory { buf, _contiguous: Box::default(), strided: Some((bytes, block)) }
     }
 
-    pub fn buf(&self) -> &UserBuf {
+    pub(crate) fn buf(&self) -> &UserBuf {
         &self.buf
     }
 
-    pub fn bytes(&self) -> Vec<u8> {
+    pub(crate) fn bytes(&self) -> Vec<u8> {
         let mut bytes = vec![0; self.buf.len()];
         self.buf.read(0, &mut bytes);
         bytes
     }
 
-    pub fn gaps_are_whole(&self) -> bool {
+    pub(crate) fn gaps_are_whole(&self) -> bool {
         let Some((bytes, block)) = &self.strided else { return true };
         bytes.chunks(*block).skip(1).step_by(2).flatten().all(|&byte| byte == GAP)
     }
 }
 
 /// The bytes of message number `n`.
-pub fn contents(n: usize, len: usize) -> Vec<u8> {
+pub(crate) fn contents(n: usize, len: usize) -> Vec<u8> {
     let mut rng = Rng::new(n as u64);
     let mut bytes = Vec::with_capacity(len + 8);
     while bytes.len() < len {

@@ -1,13 +1,13 @@
 //! What the engine's tests share: a bad network, memory that notices who touches it, an oracle of matching.
 
-pub mod attacker;
-pub mod datagrams;
-pub mod job;
-pub mod machine;
-pub mod machines;
-pub mod memory;
-pub mod net;
-pub mod oracle;
-pub mod rng;
-pub mod sockets;
-pub mod tap;
+pub(crate) mod attacker;
+pub(crate) mod datagrams;
+pub(crate) mod job;
+pub(crate) mod machine;
+pub(crate) mod machines;
+pub(crate) mod memory;
+pub(crate) mod net;
+pub(crate) mod oracle;
+pub(crate) mod rng;
+pub(crate) mod sockets;
+pub(crate) mod tap;

@@ -15,7 +15,7 @@ const EPERM: i32 = 1;
 
 /// How the network behaves.
 #[derive(Clone, Copy, Debug)]
-pub struct Conditions {
+pub(crate) struct Conditions {
     pub limits: Limits,
     /// Messages on their way between two ranks; beyond, the transport is full.
     pub queue_max: usize,
@@ -31,7 +31,7 @@ pub struct Conditions {
 
 impl Conditions {
     /// A network without malice that can do what `limits` says.
-    pub fn good(limits: Limits) -> Self {
+    pub(crate) fn good(limits: Limits) -> Self {
         let (queue_max, transfers_max) = (usize::MAX, usize::MAX);
         Conditions { limits, queue_max, piecewise: false, slow: false, transfers_max, shares_fail: false }
     }
@@ -39,10 +39,10 @@ impl Conditions {
 
 /// The network, shared by its ends.
 #[derive(Clone)]
-pub struct Net(Rc<RefCell<Wires>>);
+pub(crate) struct Net(Rc<RefCell<Wires>>);
 
 /// One rank's end of the network.
-pub struct End {
+pub(crate) struct End {
     rank: Peer,
     net: Net,
 }
@@ -120,7 +120,7 @@ struct Share {
 }
 
 impl Net {
-    pub fn of(size: usize, conditions: Conditions, seed: u64) -> Self {
+    pub(crate) fn of(size: usize, conditions: Conditions, seed: u64) -> Self {
         Net(Rc::new(RefCell::new(Wires {
             size,
             conditions,
@@ -139,12 +139,12 @@ impl Net {
     }
 
     /// How often anybody has looked since the last time.
-    pub fn polls(&self) -> usize {
+    pub(crate) fn polls(&self) -> usize {
         std::mem::take(&mut self.0.borrow_mut().polls)
     }
 
     /// All messages that were sent since the last time: their sender and kind.
-    pub fn sent(&self) -> Vec<(Peer, HeaderKind)> {
+    pub(crate) fn sent(&self) -> Vec<(Peer, HeaderKind)> {
         let sent = std::mem::take(&mut self.0.borrow_mut().sent);
         sent.into_iter().map(|(from, kind)| (from, HeaderKind::parse(kind).expect("a kind"))).collect()
     }

@@ -11,23 +11,23 @@ use tern_transport::tcp::Directory;
 use tern_transport::{Fabric, JobPlace, Outside, Peer, TransportConfig};
 
 /// A job over sockets.
-pub struct Sockets {
+pub(crate) struct Sockets {
     ends: Vec<Option<Fabric>>,
     cuts: bool,
 }
 
 /// What the ranks of a test have published.
-pub type SharedDirectory = Arc<Mutex<HashMap<Peer, Vec<u8>>>>;
+pub(crate) type SharedDirectory = Arc<Mutex<HashMap<Peer, Vec<u8>>>>;
 
 /// One rank's way to all endpoint addresses.
-pub struct OwnDirectory {
+pub(crate) struct OwnDirectory {
     me: Peer,
     directory: SharedDirectory,
     asked: Vec<Peer>,
 }
 
 impl OwnDirectory {
-    pub fn new(me: Peer, directory: &SharedDirectory) -> Self {
+    pub(crate) fn new(me: Peer, directory: &SharedDirectory) -> Self {
         OwnDirectory { me, directory: directory.clone(), asked: Vec::new() }
     }
 }

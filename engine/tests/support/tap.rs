@@ -8,7 +8,7 @@ use tern_transport::*;
 
 /// A message that a receive can match, at the moment when its header arrived.
 #[derive(Clone, Copy, Debug)]
-pub struct Arrival {
+pub(crate) struct Arrival {
     pub from: Peer,
     pub header: Header,
     pub offered: bool,
@@ -18,7 +18,7 @@ pub struct Arrival {
 
 /// Something that the oracle has to hear of.
 #[derive(Clone, Copy, Debug)]
-pub enum Event {
+pub(crate) enum Event {
     Message(Arrival),
     /// The sender would like to cancel what its request sent.
     Withdraw {
@@ -28,18 +28,18 @@ pub enum Event {
 }
 
 /// A transport whose arrivals are noted.
-pub struct Tap<T> {
+pub(crate) struct Tap<T> {
     inner: T,
     events: Vec<Event>,
 }
 
 impl<T> Tap<T> {
-    pub fn new(inner: T) -> Self {
+    pub(crate) fn new(inner: T) -> Self {
         Tap { inner, events: Vec::new() }
     }
 
     /// What has arrived since the last time, in order.
-    pub fn events(&mut self) -> Vec<Event> {
+    pub(crate) fn events(&mut self) -> Vec<Event> {
         std::mem::take(&mut self.events)
     }
 }

@@ -8,27 +8,27 @@ use tern_mem::datatype::ConstructorForm;
 use tern_mem::{Basic, Datatype, UserBuf};
 
 /// Numbers from a seed (splitmix64).
-pub struct Rng(u64);
+pub(crate) struct Rng(u64);
 
 impl Rng {
-    pub fn new(seed: u64) -> Rng {
+    pub(crate) fn new(seed: u64) -> Rng {
         Rng(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15).wrapping_add(1))
     }
 
-    pub fn next(&mut self) -> u64 {
+    pub(crate) fn next(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
         let mixed = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
         let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
         mixed ^ (mixed >> 31)
     }
 
-    pub fn below(&mut self, bound: u64) -> u64 {
+    pub(crate) fn below(&mut self, bound: u64) -> u64 {
         self.next() % bound.max(1)
     }
 }
 
 /// A file that moves fewer bytes than it is asked for, is interrupted, is full, or breaks.
-pub struct Faulty(Mutex<Inner>);
+pub(crate) struct Faulty(Mutex<Inner>);
 
 struct Inner {
     bytes: Vec<u8>,
@@ -41,7 +41,7 @@ struct Inner {
 }
 
 impl Faulty {
-    pub fn new(rng: &mut Rng) -> Faulty {
+    pub(crate) fn new(rng: &mut Rng) -> Faulty {
         let len = rng.below(1500) as usize;
         let bytes = (0..len).map(|_| rng.next() as u8).collect();
         let errors = if rng.below(2) == 0 { 0 } else { 2 + rng.below(40) };
@@ -49,12 +49,12 @@ impl Faulty {
         Faulty(Mutex::new(Inner { bytes, rng: Rng::new(rng.next()), errors, room, is_faulty: true }))
     }
 
-    pub fn flawless() -> Faulty {
+    pub(crate) fn flawless() -> Faulty {
         let (rng, bytes) = (Rng::new(0), Vec::new());
         Faulty(Mutex::new(Inner { bytes, rng, errors: 0, room: u64::MAX, is_faulty: false }))
     }
 
-    pub fn bytes(&self) -> Vec<u8> {
+    pub(crate) fn bytes(&self) -> Vec<u8> {
         self.0.lock().unwrap().bytes.clone()
     }
 }
@@ -104,13 +104,13 @@ impl Storage for Faulty {
 }
 
 /// What a rank wants to write.
-pub struct Wish {
+pub(crate) struct Wish {
     pub part: StreamPart,
 }
 
 impl Wish {
     /// One whose bytes no other rank of so many has.
-    pub fn draw(rng: &mut Rng, rank: u32, ranks: u32) -> Wish {
+    pub(crate) fn draw(rng: &mut Rng, rank: u32, ranks: u32) -> Wish {
         let byte = Datatype::predefined(Basic::Byte);
         // All ranks interleave in the same way, so the shape must not depend on the rank.
         let (block, blocks) = (7, 3);

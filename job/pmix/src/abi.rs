@@ -24,7 +24,7 @@ const PROC_RANK: u16 = 40;
 /// `pmix_proc_t`: a job's name and a rank in it.
 #[derive(Clone)]
 #[repr(C)]
-pub struct Proc {
+pub(crate) struct Proc {
     pub namespace: [c_char; NAMESPACE_BYTES],
     pub rank: u32,
 }
@@ -43,7 +43,7 @@ impl std::fmt::Debug for Proc {
 
 /// `pmix_value_t`: a kind, and a union whose largest member has 24 bytes.
 #[repr(C)]
-pub struct Value {
+pub(crate) struct Value {
     kind: u16,
     data: Union,
 }
@@ -63,7 +63,7 @@ union Union {
 
 /// `pmix_info_t`: a named value.
 #[repr(C)]
-pub struct PmixInfo {
+pub(crate) struct PmixInfo {
     key: [c_char; KEY_BYTES],
     flags: u32,
     value: Value,
@@ -73,7 +73,7 @@ const _: () = assert!(size_of::<Proc>() == 260 && size_of::<Value>() == 32 && si
 
 impl Value {
     /// A text that must live as long as the value.
-    pub fn text(text: &CString) -> Value {
+    pub(crate) fn text(text: &CString) -> Value {
         let mut data = Union { whole: [0; 3] };
         data.text = text.as_ptr();
         Value { kind: STRING, data }
@@ -82,14 +82,14 @@ impl Value {
 
 impl PmixInfo {
     /// Something that is to be done.
-    pub fn flag(key: &CStr) -> PmixInfo {
+    pub(crate) fn flag(key: &CStr) -> PmixInfo {
         let mut data = Union { whole: [0; 3] };
         data.flag = true;
         PmixInfo::new(key, Value { kind: BOOL, data })
     }
 
     /// A number.
-    pub fn number(key: &CStr, number: c_int) -> PmixInfo {
+    pub(crate) fn number(key: &CStr, number: c_int) -> PmixInfo {
         let mut data = Union { whole: [0; 3] };
         data.integer = number;
         PmixInfo::new(key, Value { kind: INT, data })
@@ -109,7 +109,7 @@ impl PmixInfo {
 /// # Safety
 ///
 /// The value came from `PMIx_Get` and is used by nobody else.
-pub unsafe fn take(value: *mut Value) -> Option<PmixValue> {
+pub(crate) unsafe fn take(value: *mut Value) -> Option<PmixValue> {
     // SAFETY: the caller says that it is a value; its kind says which member of the union was written. The library allocates both
     // the value and its text by malloc.
     unsafe {

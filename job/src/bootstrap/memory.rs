@@ -20,7 +20,7 @@ pub(super) struct HostMemory {
 
 impl HostMemory {
     /// Of a job of so many ranks.
-    pub fn new(size: u32) -> io::Result<HostMemory> {
+    pub(super) fn new(size: u32) -> io::Result<HostMemory> {
         let segment = memfd_create("tern-segment", MemfdFlags::CLOEXEC)?;
         let status_page = memfd_create("tern-status", MemfdFlags::CLOEXEC)?;
         node_map::make_room(&status_page, size)?;
@@ -28,7 +28,7 @@ impl HostMemory {
     }
 
     /// How another process finds them: this process, and number and inode of each.
-    pub fn names(&self) -> io::Result<String> {
+    pub(super) fn names(&self) -> io::Result<String> {
         let mut text = std::process::id().to_string();
         for file in [&self.segment, &self.status_page] {
             text += &format!(":{}:{}", file.as_raw_fd(), fstat(file)?.st_ino);
@@ -37,7 +37,7 @@ impl HostMemory {
     }
 
     /// Opens those of `leader`, another rank of this host.
-    pub fn open(names: &str, leader: u32) -> io::Result<HostMemory> {
+    pub(super) fn open(names: &str, leader: u32) -> io::Result<HostMemory> {
         let numbers: Option<Vec<u64>> = names.split(':').map(|word| word.parse().ok()).collect();
         let Some(&[process, segment, segment_inode, status_page, status_page_inode]) = numbers.as_deref()
         else {

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 /// A machine whose parts are all alike.
 #[derive(Clone, Copy, Debug)]
-pub struct Machine {
+pub(super) struct Machine {
     /// Sockets.
     pub sockets: u32,
     /// Memory nodes of each socket.
@@ -28,12 +28,12 @@ impl Default for Machine {
 
 impl Machine {
     /// Its number of processors.
-    pub fn processors(&self) -> u32 {
+    pub(super) fn processors(&self) -> u32 {
         self.all_cores() * self.threads
     }
 
     /// Writes what the kernel would tell of it into a folder, which removes itself.
-    pub fn write(&self, name: &str) -> Folder {
+    pub(super) fn write(&self, name: &str) -> Folder {
         let root = std::env::temp_dir().join(format!("tern-machine-{}-{name}", std::process::id()));
         let folder = Folder(root);
         for number in 0..self.processors() {
@@ -105,11 +105,11 @@ impl Machine {
 }
 
 /// A folder that removes itself.
-pub struct Folder(PathBuf);
+pub(super) struct Folder(PathBuf);
 
 impl Folder {
     /// Where it is.
-    pub fn path(&self) -> &Path {
+    pub(super) fn path(&self) -> &Path {
         &self.0
     }
 

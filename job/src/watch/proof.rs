@@ -19,7 +19,12 @@ const ACCEPTS: &[u8] = b"tern lifeline accepts";
 const DIALS: &[u8] = b"tern lifeline dials";
 
 /// Opens a lifeline from `host`, by whoever has connected.
-pub fn dial(stream: &mut (impl Read + Write), secret: &JobSecret, host: u32, parent: u32) -> io::Result<()> {
+pub(super) fn dial(
+    stream: &mut (impl Read + Write),
+    secret: &JobSecret,
+    host: u32,
+    parent: u32,
+) -> io::Result<()> {
     let own = fresh_nonce()?;
     let mut words = MAGIC.to_vec();
     words.extend(own);
@@ -34,7 +39,7 @@ pub fn dial(stream: &mut (impl Read + Write), secret: &JobSecret, host: u32, par
 }
 
 /// Takes a lifeline from whoever has connected; returns its host.
-pub fn accept(stream: &mut (impl Read + Write), secret: &JobSecret, own_host: u32) -> io::Result<u32> {
+pub(super) fn accept(stream: &mut (impl Read + Write), secret: &JobSecret, own_host: u32) -> io::Result<u32> {
     let (mut magic, mut theirs, mut host) = ([0; MAGIC.len()], [0; NONCE_BYTES], [0; 4]);
     stream.read_exact(&mut magic)?;
     if magic != *MAGIC {

@@ -13,7 +13,7 @@ const ALIGN: usize = 64;
 
 impl HeapBlock {
     /// A block of zeros. As with any allocation in Rust, the process ends if memory has run out.
-    pub fn zeroed(len: usize) -> Self {
+    pub(super) fn zeroed(len: usize) -> Self {
         if len == 0 {
             return HeapBlock { base: std::ptr::dangling_mut(), len };
         }
@@ -27,7 +27,7 @@ impl HeapBlock {
     }
 
     #[inline]
-    pub fn base(&self) -> *mut u8 {
+    pub(super) fn base(&self) -> *mut u8 {
         self.base
     }
 

@@ -63,12 +63,12 @@ pub(super) struct Collect<'a> {
 }
 
 impl<'a> Collect<'a> {
-    pub fn new(base: *const u8, out: &'a mut [IoVec]) -> Self {
+    pub(super) fn new(base: *const u8, out: &'a mut [IoVec]) -> Self {
         Collect { base: base.addr(), out, pieces: 0, bytes: 0 }
     }
 
     /// Pieces filled in and the bytes they cover.
-    pub fn filled(self) -> (usize, usize) {
+    pub(super) fn filled(self) -> (usize, usize) {
         (self.pieces, self.bytes)
     }
 

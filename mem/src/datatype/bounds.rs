@@ -28,15 +28,18 @@ pub(crate) struct RepeatedBounds<'a> {
 }
 
 impl Bounds {
-    pub const EMPTY: Self = Bounds { size: 0, lb: 0, ub: 0, true_lb: 0, true_ub: 0, align: 1, marked: false };
+    pub(super) const EMPTY: Self =
+        Bounds { size: 0, lb: 0, ub: 0, true_lb: 0, true_ub: 0, align: 1, marked: false };
 
-    pub fn extent(&self) -> i64 {
+    pub(super) fn extent(&self) -> i64 {
         self.ub - self.lb
     }
 
     /// The bounds of parts put together. All sums are exact in 128 bits; only a result that does not fit
     /// into 64 is an error.
-    pub fn around<'a>(spans: impl Iterator<Item = RepeatedBounds<'a>> + Clone) -> Result<Self, TypeError> {
+    pub(super) fn around<'a>(
+        spans: impl Iterator<Item = RepeatedBounds<'a>> + Clone,
+    ) -> Result<Self, TypeError> {
         // A part without data and without markers has an empty typemap: it has no say.
         let spans = spans.filter(|span| span.count > 0 && (span.of.size > 0 || span.of.marked));
         let marked = spans.clone().any(|span| span.of.marked);
@@ -62,7 +65,7 @@ impl Bounds {
     }
 
     /// The same data between bounds of the user's choice.
-    pub fn resized(self, lb: i64, extent: i64) -> Result<Self, TypeError> {
+    pub(super) fn resized(self, lb: i64, extent: i64) -> Result<Self, TypeError> {
         let ub = lb.checked_add(extent).ok_or(TypeError::TooLarge)?;
         Ok(Bounds { lb, ub, marked: true, ..self })
     }

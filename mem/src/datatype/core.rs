@@ -36,7 +36,7 @@ pub(crate) struct CorePart<'a> {
 
 impl DatatypeCore {
     /// One element of a basic type.
-    pub fn basic(basic: Basic) -> Self {
+    pub(super) fn basic(basic: Basic) -> Self {
         let piece = |p: &crate::basic::Piece| (p.offset as isize, p.basic);
         let bytes = basic.pieces().iter().map(piece).map(|(at, b)| Placed::one(at, Bytes(b.size())));
         let (extent, end) = (basic.extent() as i64, last_byte(basic));
@@ -56,7 +56,7 @@ impl DatatypeCore {
     }
 
     /// The parts one after another.
-    pub fn assemble<'a>(parts: impl Iterator<Item = CorePart<'a>> + Clone) -> Result<Self, TypeError> {
+    pub(super) fn assemble<'a>(parts: impl Iterator<Item = CorePart<'a>> + Clone) -> Result<Self, TypeError> {
         let bounds = Bounds::around(parts.clone().map(|part| part.span()))?;
         let parts = parts.filter(|part| part.count > 0 && part.of.bounds.size > 0);
         let signed =
@@ -71,17 +71,17 @@ impl DatatypeCore {
     }
 
     /// `count` copies at a distance of `stride` bytes.
-    pub fn repeated(&self, count: i64, stride: i64) -> Result<Self, TypeError> {
+    pub(super) fn repeated(&self, count: i64, stride: i64) -> Result<Self, TypeError> {
         Self::assemble([CorePart { disp: 0, count, stride, of: self }].into_iter())
     }
 
     /// `count` copies, each where the last one ends.
-    pub fn block(&self, count: i64) -> Result<Self, TypeError> {
+    pub(super) fn block(&self, count: i64) -> Result<Self, TypeError> {
         self.repeated(count, self.bounds.extent())
     }
 
     /// The layout for moving data.
-    pub fn layout(&self) -> Layout {
+    pub(super) fn layout(&self) -> Layout {
         let Bounds { size, lb, true_lb, true_ub, .. } = self.bounds;
         Layout {
             size: size as usize,

@@ -50,13 +50,13 @@ pub(crate) struct ListEntry<T> {
 impl<T> List<T> {
     /// The entries from the one that holds packed byte `at`.
     #[inline]
-    pub fn from(&self, at: usize) -> &[ListEntry<T>] {
+    pub(crate) fn from(&self, at: usize) -> &[ListEntry<T>] {
         let first = if at == 0 { 0 } else { self.entries.partition_point(|e| e.start <= at) - 1 };
         &self.entries[first..]
     }
 
     /// The entries that hold the first `bytes` packed bytes, each with how many of them it holds.
-    pub fn portions(&self, bytes: usize) -> impl Iterator<Item = (&T, usize)> {
+    pub(crate) fn portions(&self, bytes: usize) -> impl Iterator<Item = (&T, usize)> {
         let ends = self.entries.iter().skip(1).map(|next| next.start).chain([self.size]);
         let held = move |(entry, end): (&'_ ListEntry<T>, usize)| bytes.min(end).saturating_sub(entry.start);
         self.entries
@@ -69,20 +69,20 @@ impl<T> List<T> {
 
 impl<L: Leaf> Placed<L> {
     /// Nothing.
-    pub const EMPTY: Self = Placed { disp: 0, shape: Shape::One(L::NONE) };
+    pub(crate) const EMPTY: Self = Placed { disp: 0, shape: Shape::One(L::NONE) };
 
     /// One piece.
-    pub fn one(disp: isize, leaf: L) -> Self {
+    pub(crate) fn one(disp: isize, leaf: L) -> Self {
         Placed { disp, shape: Shape::One(leaf) }
     }
 
     /// True for a shape without bytes.
-    pub fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         matches!(self.shape, Shape::One(leaf) if leaf.size() == 0)
     }
 
     /// The same shape, `by` bytes further on.
-    pub fn moved(mut self, by: isize) -> Self {
+    pub(crate) fn moved(mut self, by: isize) -> Self {
         if !self.is_empty() {
             self.disp += by;
         }
@@ -90,7 +90,7 @@ impl<L: Leaf> Placed<L> {
     }
 
     /// `count` copies at a distance of `stride` bytes.
-    pub fn repeated(&self, count: usize, stride: isize) -> Self {
+    pub(crate) fn repeated(&self, count: usize, stride: isize) -> Self {
         if count == 0 || self.is_empty() {
             return Self::EMPTY;
         }
@@ -98,7 +98,7 @@ impl<L: Leaf> Placed<L> {
     }
 
     /// The parts one after another in packed order.
-    pub fn sequence(parts: impl IntoIterator<Item = Placed<L>>) -> Self {
+    pub(crate) fn sequence(parts: impl IntoIterator<Item = Placed<L>>) -> Self {
         let mut joined = Vec::new();
         for part in parts {
             splice(&mut joined, part);
@@ -113,7 +113,7 @@ impl<L: Leaf> Placed<L> {
 
 impl<L: Leaf> Shape<L> {
     /// Packed bytes.
-    pub fn size(&self) -> usize {
+    pub(crate) fn size(&self) -> usize {
         match self {
             Shape::One(leaf) => leaf.size(),
             Shape::Strided { count, leaf, .. } => count * leaf.size(),

@@ -3,13 +3,13 @@
 use std::ops;
 
 /// An operation on two elements of type `T`.
-pub trait Combine<T> {
+pub(super) trait Combine<T> {
     /// `a op b`.
     fn combine(a: T, b: T) -> T;
 }
 
 /// An operation with a quick way that is right for nearly all elements.
-pub trait Quick<T>: Combine<T> {
+pub(super) trait Quick<T>: Combine<T> {
     /// Whether there are elements for which it is wrong; the result has a NaN then.
     const MAY_BE_WRONG: bool = false;
     /// `a op b`, unless [`Quick::is_wrong`] says of the result that it may be wrong. Without a branch.
@@ -22,7 +22,7 @@ pub trait Quick<T>: Combine<T> {
 }
 
 /// Numbers with a sum and a product. Integers wrap, as two's complement does in every MPI library.
-pub trait Arithmetic: Copy {
+pub(super) trait Arithmetic: Copy {
     /// The sum.
     fn plus(self, other: Self) -> Self;
     /// The product.
@@ -30,7 +30,7 @@ pub trait Arithmetic: Copy {
 }
 
 /// Types that hold a truth value, in the way of C: zero is false, anything else is true.
-pub trait Truth: Copy {
+pub(super) trait Truth: Copy {
     /// The truth value that is held.
     fn truth(self) -> bool;
     /// 1 or 0.
@@ -38,25 +38,25 @@ pub trait Truth: Copy {
 }
 
 /// The sum.
-pub struct Sum;
+pub(super) struct Sum;
 /// The product.
-pub struct Prod;
+pub(super) struct Prod;
 /// The lesser, by the comparison `a < b`; the second operand where neither is less.
-pub struct Min;
+pub(super) struct Min;
 /// The greater, by the comparison `a > b`; the second operand where neither is greater.
-pub struct Max;
+pub(super) struct Max;
 /// And, bit by bit.
-pub struct Band;
+pub(super) struct Band;
 /// Or, bit by bit.
-pub struct Bor;
+pub(super) struct Bor;
 /// Exclusive or, bit by bit.
-pub struct Bxor;
+pub(super) struct Bxor;
 /// And of truth values.
-pub struct Land;
+pub(super) struct Land;
 /// Or of truth values.
-pub struct Lor;
+pub(super) struct Lor;
 /// Exclusive or of truth values.
-pub struct Lxor;
+pub(super) struct Lxor;
 
 impl<T: Arithmetic> Combine<T> for Sum {
     #[inline(always)]
@@ -176,7 +176,7 @@ macro_rules! integers {
 /// A truth value of 128 bits. Its halves are words that instructions compare.
 #[derive(Clone, Copy)]
 #[repr(C)]
-pub struct LongTruth {
+pub(super) struct LongTruth {
     low: u64,
     high: u64,
 }

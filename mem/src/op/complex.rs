@@ -8,7 +8,7 @@ use super::half::Half;
 /// Real part and imaginary part, as C and Fortran store them.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[repr(C)]
-pub struct Complex<T> {
+pub(super) struct Complex<T> {
     /// The real part.
     pub re: T,
     /// The imaginary part.

@@ -13,7 +13,7 @@ const NEAREST: i32 = _MM_FROUND_TO_NEAREST_INT;
 
 /// The kernel for elements `T` of one or two binary16 numbers that are computed as `W`, of as many binary32 ones; `PIECE` elements are
 /// [`NUMBERS`] numbers. For machines with AVX2 and F16C.
-pub fn widened<T, W, F, const PIECE: usize>() -> Kernel
+pub(super) fn widened<T, W, F, const PIECE: usize>() -> Kernel
 where
     T: Copy,
     W: Copy,

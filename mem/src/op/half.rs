@@ -9,7 +9,7 @@ use std::cmp::Ordering;
 /// A binary16 number, as its bits.
 #[derive(Clone, Copy, Debug)]
 #[repr(transparent)]
-pub struct Half(pub u16);
+pub(super) struct Half(pub u16);
 
 const SIGN: u16 = 0x8000;
 const INFINITY: u32 = 0x7c00;
@@ -30,7 +30,7 @@ const WIDE_INFINITY: u32 = 0x7f80_0000;
 impl Half {
     /// The same number in binary32, exactly.
     #[inline(always)]
-    pub fn widen(self) -> f32 {
+    pub(super) fn widen(self) -> f32 {
         let sign = ((self.0 & SIGN) as u32) << 16;
         let magnitude = ((self.0 & !SIGN) as u32) << SHIFT;
         let normal = magnitude + REBIAS;
@@ -43,7 +43,7 @@ impl Half {
 
     /// The nearest binary16 number; of two equally near, the one with an even last bit.
     #[inline(always)]
-    pub fn round(value: f32) -> Half {
+    pub(super) fn round(value: f32) -> Half {
         let bits = value.to_bits();
         let magnitude = bits & 0x7fff_ffff;
         let odd = (magnitude >> SHIFT) & 1;

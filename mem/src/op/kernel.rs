@@ -11,14 +11,14 @@ use super::combine::{Combine, Quick};
 /// The pointers need no alignment. `a` and `b` must be readable, `out` writable, for `count` elements;
 /// `out` may equal `a` or `b` and must not overlap them otherwise. The calling convention is C's because
 /// some kernels are C functions.
-pub type Kernel = unsafe extern "C" fn(a: *const u8, b: *const u8, out: *mut u8, count: usize);
+pub(super) type Kernel = unsafe extern "C" fn(a: *const u8, b: *const u8, out: *mut u8, count: usize);
 
 /// A kernel with the instructions that every machine of the target has.
 ///
 /// # Safety
 /// See [`Kernel`]; any bytes must be a valid `T`.
 #[inline(always)]
-pub unsafe extern "C" fn each<T: Copy, F: Combine<T>>(
+pub(super) unsafe extern "C" fn each<T: Copy, F: Combine<T>>(
     a: *const u8,
     b: *const u8,
     out: *mut u8,
@@ -72,7 +72,7 @@ impl Registers {
 }
 
 /// The kernel of [`each`] for these registers.
-pub fn wide<T: Copy, F: Combine<T>>(on: Registers) -> Kernel {
+pub(super) fn wide<T: Copy, F: Combine<T>>(on: Registers) -> Kernel {
     #[cfg(target_arch = "x86_64")]
     if on >= Registers::Wide {
         return each_avx2::<T, F>;
@@ -104,7 +104,7 @@ unsafe extern "C" fn each_avx2<T: Copy, F: Combine<T>>(
 /// what is chosen may be there already, and stores the others under a mask, which some processors do four times slower. Here
 /// it does not know whether the pointers are equal. Others are quick for nearly all elements: only a piece with one that
 /// is not is combined again.
-pub fn pieces<T: Copy, F: Quick<T>, const PIECE: usize>(on: Registers) -> Kernel {
+pub(super) fn pieces<T: Copy, F: Quick<T>, const PIECE: usize>(on: Registers) -> Kernel {
     #[cfg(target_arch = "x86_64")]
     if on >= Registers::Wide {
         return pieces_avx2::<T, F, PIECE>;
@@ -179,13 +179,13 @@ unsafe fn piece<T: Copy, F: Quick<T>, const PIECE: usize>(a: *const u8, b: *cons
 /// See [`each`].
 #[cold]
 #[inline(never)]
-pub unsafe fn again<T: Copy, F: Combine<T>>(a: *const u8, b: *const u8, out: *mut u8, count: usize) {
+pub(super) unsafe fn again<T: Copy, F: Combine<T>>(a: *const u8, b: *const u8, out: *mut u8, count: usize) {
     // SAFETY: the caller's promise.
     unsafe { each::<T, F>(a, b, out, count) }
 }
 
 /// The kernel for elements of two independent parts of type `T`, such as the sum of complex numbers.
-pub fn each_part<T: Copy, F: Combine<T>>(on: Registers) -> Kernel {
+pub(super) fn each_part<T: Copy, F: Combine<T>>(on: Registers) -> Kernel {
     #[cfg(target_arch = "x86_64")]
     if on >= Registers::Wide {
         return parts_avx2::<T, F>;

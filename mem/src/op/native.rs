@@ -49,7 +49,7 @@ pub(crate) unsafe fn long_double_from_quad(quad: *const u8, long_double: *mut u8
     unsafe { tern_long_double_from_quad(quad, long_double) }
 }
 
-pub fn long_double(op: Op) -> Option<Kernel> {
+pub(super) fn long_double(op: Op) -> Option<Kernel> {
     match op {
         Op::Sum => Some(tern_long_double_sum),
         Op::Prod => Some(tern_long_double_prod),
@@ -59,7 +59,7 @@ pub fn long_double(op: Op) -> Option<Kernel> {
     }
 }
 
-pub fn quad(op: Op) -> Option<Kernel> {
+pub(super) fn quad(op: Op) -> Option<Kernel> {
     match op {
         Op::Sum => Some(tern_quad_sum),
         Op::Prod => Some(tern_quad_prod),
@@ -69,7 +69,7 @@ pub fn quad(op: Op) -> Option<Kernel> {
     }
 }
 
-pub fn complex_long_double(op: Op) -> Option<Kernel> {
+pub(super) fn complex_long_double(op: Op) -> Option<Kernel> {
     match op {
         Op::Sum => Some(tern_long_double_complex_sum),
         Op::Prod => Some(tern_long_double_complex_prod),
@@ -77,7 +77,7 @@ pub fn complex_long_double(op: Op) -> Option<Kernel> {
     }
 }
 
-pub fn complex_quad(op: Op) -> Option<Kernel> {
+pub(super) fn complex_quad(op: Op) -> Option<Kernel> {
     match op {
         Op::Sum => Some(tern_quad_complex_sum),
         Op::Prod => Some(tern_quad_complex_prod),
@@ -85,7 +85,7 @@ pub fn complex_quad(op: Op) -> Option<Kernel> {
     }
 }
 
-pub fn long_double_int(op: Op) -> Option<Kernel> {
+pub(super) fn long_double_int(op: Op) -> Option<Kernel> {
     match op {
         Op::Minloc => Some(tern_long_double_int_minloc),
         Op::Maxloc => Some(tern_long_double_int_maxloc),
@@ -95,7 +95,7 @@ pub fn long_double_int(op: Op) -> Option<Kernel> {
 
 /// The kernel for registers of 512 bits, if it is better than any other and they are there.
 #[cfg(target_arch = "x86_64")]
-pub fn wide(op: Op, basic: Basic, on: Registers) -> Option<Kernel> {
+pub(super) fn wide(op: Op, basic: Basic, on: Registers) -> Option<Kernel> {
     match (op, basic, basic.machine()) {
         _ if on < Registers::Widest => None,
         (Op::Minloc, Basic::DoubleInt, _) => Some(tern_wide_double_int_minloc),

@@ -9,7 +9,7 @@ use std::cmp::Ordering;
 /// [`LowShort`]): then a pair is two words of one length, and the loop over an array becomes vector instructions.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[repr(C)]
-pub struct Located<V, I> {
+pub(super) struct Located<V, I> {
     /// What is compared.
     pub value: V,
     /// Where it was found.
@@ -17,9 +17,9 @@ pub struct Located<V, I> {
 }
 
 /// The least value; of equal ones, that with the least index.
-pub struct Minloc;
+pub(super) struct Minloc;
 /// The greatest value; of equal ones, that with the least index.
-pub struct Maxloc;
+pub(super) struct Maxloc;
 
 // Both parts are chosen by a truth value that is computed without a branch.
 impl<V: Copy + PartialOrd, I: Copy + PartialOrd> Combine<Located<V, I>> for Minloc {
@@ -46,7 +46,7 @@ macro_rules! low {
         $(#[$doc])*
         #[derive(Clone, Copy, Debug)]
         #[repr(transparent)]
-        pub struct $name($word);
+        pub(crate) struct $name($word);
 
         impl $name {
             /// The number at the top of a word, with zeros below it: these compare as the numbers do.

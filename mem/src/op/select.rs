@@ -21,12 +21,12 @@ static KERNELS: LazyLock<[[Option<Kernel>; Basic::ALL.len()]; Op::ALL.len()]> = 
 
 /// The kernel, where [`Op::allows`] says yes; `MPI_REPLACE` and `MPI_NO_OP` are copies and have none.
 #[inline]
-pub fn kernel(op: Op, basic: Basic) -> Option<Kernel> {
+pub(super) fn kernel(op: Op, basic: Basic) -> Option<Kernel> {
     KERNELS[op as usize][basic as usize]
 }
 
 /// The same for a machine with these registers.
-pub fn kernel_for(op: Op, basic: Basic, on: Registers) -> Option<Kernel> {
+pub(super) fn kernel_for(op: Op, basic: Basic, on: Registers) -> Option<Kernel> {
     if !op.allows(basic) {
         return None;
     }

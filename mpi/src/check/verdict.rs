@@ -14,7 +14,7 @@ const SIDES_SHOWN_MAX: usize = 4;
 
 /// The records of a call, in the order of ranks.
 #[derive(Clone, Copy, Debug)]
-pub struct CallRecords<'a> {
+pub(super) struct CallRecords<'a> {
     /// All of them; of an intercommunicator, one group after the other.
     pub records: &'a [CallRecord],
     /// How many are of the first group.
@@ -73,7 +73,7 @@ const RULES: [DifferenceRule; 9] = [
 ];
 
 /// What is wrong with a call, if anything; `number` is its number on the communicator.
-pub fn verdict(calls: &CallRecords, number: i32) -> Option<Box<Error>> {
+pub(super) fn verdict(calls: &CallRecords, number: i32) -> Option<Box<Error>> {
     let (what, class, sides) = calls.refused().or_else(|| calls.names()).or_else(|| calls.disagreement())?;
     let told: Vec<String> = sides.iter().take(SIDES_SHOWN_MAX).map(|side| calls.told(side)).collect();
     let more = if sides.len() > SIDES_SHOWN_MAX { "; and others" } else { "" };

@@ -6,14 +6,15 @@ use tern_shmcoll::{Difference, Mark};
 use tern_transport::Mismatch;
 
 /// What to do about lengths that differ.
-pub const SAME_DATA: &str = "counts and datatypes must describe the same data on all ranks (section 6.1)";
+pub(super) const SAME_DATA: &str =
+    "counts and datatypes must describe the same data on all ranks (section 6.1)";
 
 /// What else there is to do.
 const COMPARE: &str = "TERN_CHECK=collectives compares the calls of all ranks";
 
 /// Rank `rank` sent other lengths than this one expects.
 #[cold]
-pub fn unequal(call: &'static str, rank: u32, sent: usize, room: usize) -> Box<Error> {
+pub(super) fn unequal(call: &'static str, rank: u32, sent: usize, room: usize) -> Box<Error> {
     let text = match sent > room {
         true => format!(
             "rank {rank} sent {sent} bytes in this {call}, this rank has room for {room}: {SAME_DATA}"
@@ -29,7 +30,7 @@ pub fn unequal(call: &'static str, rank: u32, sent: usize, room: usize) -> Box<E
 
 /// Another rank makes another call than this one, with mark `own`.
 #[cold]
-pub fn mismatched(call: &'static str, own: Mark, found: Mismatch) -> Box<Error> {
+pub(super) fn mismatched(call: &'static str, own: Mark, found: Mismatch) -> Box<Error> {
     match found {
         Mismatch::Unlike { rank, mark } => unlike(call, own, rank, Mark::from_bits(mark)),
         Mismatch::Gone { rank } => fail(MPI_ERR_OTHER, gone(call, rank)),

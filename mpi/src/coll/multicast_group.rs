@@ -9,7 +9,7 @@ use tern_transport::Peer;
 /// Makes the ranks of a communicator that spans nodes known for multicasts, before its first collective by a schedule. All
 /// its ranks come here with the same call, and get the same answer.
 #[inline]
-pub fn ask(process: &mut Process, comm: MPI_Comm) -> Result {
+pub(super) fn ask(process: &mut Process, comm: MPI_Comm) -> Result {
     if process.comm(comm)?.multicast_group.is_none() { find(process, comm) } else { Ok(()) }
 }
 

@@ -17,7 +17,7 @@ use tern_transport::MulticastGroup;
 
 /// One side of a call: a buffer and its type or types.
 #[derive(Debug)]
-pub struct CallBuffer {
+pub(super) struct CallBuffer {
     /// Address of the buffer.
     pub base: *mut u8,
     /// The one type.
@@ -45,7 +45,7 @@ struct GroupReach {
 
 /// What the bindings in a schedule stand for.
 #[derive(Debug)]
-pub struct Bindings {
+pub(super) struct Bindings {
     /// The call, for messages to a person.
     pub call: &'static str,
     /// Its root and length, for a person.
@@ -99,7 +99,7 @@ impl Default for Bindings {
 
 impl Bindings {
     /// Ranks are those of `comm`, and messages have `tag`.
-    pub fn address(&mut self, call: &'static str, comm: &Comm, tag: i32, check_types: bool) {
+    pub(super) fn address(&mut self, call: &'static str, comm: &Comm, tag: i32, check_types: bool) {
         self.call = call;
         self.told.forget();
         self.tag = tag;
@@ -113,17 +113,17 @@ impl Bindings {
     }
 
     /// The context of the call's messages.
-    pub fn context(&self) -> u64 {
+    pub(super) fn context(&self) -> u64 {
         self.local.context
     }
 
     /// The process that has a rank in the local group.
-    pub fn peer(&self, rank: u32) -> Option<tern_transport::Peer> {
+    pub(super) fn peer(&self, rank: u32) -> Option<tern_transport::Peer> {
         self.local.group.peer(rank)
     }
 
     /// Forgets the call and keeps memory for the next one.
-    pub fn clear(&mut self) {
+    pub(super) fn clear(&mut self) {
         self.multicast_group = None;
         self.local.group = Group::EMPTY;
         self.remote = None;
@@ -135,7 +135,7 @@ impl Bindings {
     }
 
     /// Finds room for the temporary memory of a schedule.
-    pub fn provide(&mut self, temps: &[Temp]) -> Result {
+    pub(super) fn provide(&mut self, temps: &[Temp]) -> Result {
         if temps.is_empty() {
             return Ok(());
         }
@@ -197,7 +197,7 @@ impl Bindings {
     }
 
     /// The memory of a slice.
-    pub fn buffer(&self, slice: &Slice) -> UserBuf {
+    pub(super) fn buffer(&self, slice: &Slice) -> UserBuf {
         let base = self.address_of(slice);
         match self.datatype(slice.ty) {
             // SAFETY: the program vouches for its buffers until the call is complete; temporary memory has room for
@@ -209,7 +209,7 @@ impl Bindings {
     }
 
     /// Combines two slices. A function of the program's is called here: not with the state held.
-    pub fn combine(&self, operands: &CallOut) {
+    pub(super) fn combine(&self, operands: &CallOut) {
         let (left, right) = (self.address_of(&operands.left), self.address_of(&operands.right));
         if let Some(operation) = &self.operation {
             // SAFETY: as in `buffer`; schedules name slices of the type that the operation was found for.
@@ -251,7 +251,7 @@ fn length((low, high): (i128, i128)) -> usize {
 
 /// A message under way.
 #[derive(Clone, Copy, Debug)]
-pub struct PortMessage {
+pub(super) struct PortMessage {
     id: RequestId,
     /// The rank at its other end; of a multicast, none.
     rank: Option<u32>,
@@ -263,38 +263,38 @@ pub struct PortMessage {
 
 impl PortMessage {
     /// The rank at the other end, unless it is a multicast.
-    pub fn rank(&self) -> Option<u32> {
+    pub(super) fn rank(&self) -> Option<u32> {
         self.rank
     }
 
     /// Takes back what has met no message. Whether data is still on its way into this rank's memory.
     #[cold]
-    pub fn take_back(&self, engine: &mut ProcessEngine) -> bool {
+    pub(super) fn take_back(&self, engine: &mut ProcessEngine) -> bool {
         engine.cancel(self.id);
         engine.is_receiving(self.id)
     }
 
     /// Whether it has ended; asked no more once it has.
-    pub fn has_ended(&self, engine: &mut ProcessEngine) -> bool {
+    pub(super) fn has_ended(&self, engine: &mut ProcessEngine) -> bool {
         engine.test(self.id).is_some()
     }
 
     /// Nobody waits for it any longer: it completes by itself.
     #[cold]
-    pub fn detach(self, engine: &mut ProcessEngine) {
+    pub(super) fn detach(self, engine: &mut ProcessEngine) {
         engine.detach(self.id);
     }
 }
 
 /// A step that has to be done without the state held: a function of the program's on two slices.
 #[derive(Clone, Copy, Debug)]
-pub struct CallOut {
+pub(super) struct CallOut {
     left: Slice,
     right: Slice,
 }
 
 /// A call's bindings over the engine.
-pub struct EnginePort<'a> {
+pub(super) struct EnginePort<'a> {
     /// What the bindings stand for.
     pub bindings: &'a mut Bindings,
     /// Where messages go.

@@ -9,14 +9,14 @@ const ALIGN: usize = 64;
 
 /// One block of memory, which grows when a call needs more and serves the next call too.
 #[derive(Debug, Default)]
-pub struct Scratch {
+pub(super) struct Scratch {
     block: Option<(NonNull<u8>, Layout)>,
 }
 
 impl Scratch {
     /// Memory for pieces of these lengths, one after another; calls `place` with the address of each. What is
     /// there is undefined. False if there is not enough memory.
-    pub fn provide(&mut self, lengths: &[usize], mut place: impl FnMut(*mut u8)) -> bool {
+    pub(super) fn provide(&mut self, lengths: &[usize], mut place: impl FnMut(*mut u8)) -> bool {
         let padded = |length: usize| length.checked_next_multiple_of(ALIGN);
         let total = lengths.iter().try_fold(0usize, |sum, &length| sum.checked_add(padded(length)?));
         let Some(base) = total.and_then(|total| self.at_least(total)) else { return false };
@@ -29,7 +29,7 @@ impl Scratch {
     }
 
     /// Gives back what is too much to keep.
-    pub fn trim(&mut self) {
+    pub(super) fn trim(&mut self) {
         if self.block.is_some_and(|(_, layout)| layout.size() > SCRATCH_KEPT_BYTES_MAX) {
             self.free();
         }

@@ -20,10 +20,10 @@ use tern_transport::{
     Arrival, Doorbell, Mismatch, Remote, ShmComm, ShmWatch, Sight, SyncStep, Token, Transfer, Transport,
 };
 
-pub use tern_shmcoll::{Habits, Method, VectorBlocks};
+pub(super) use tern_shmcoll::{Habits, Method, VectorBlocks};
 
 /// Takes what the communicator has of shared memory for a call with this mark.
-pub fn begin(
+pub(super) fn begin(
     mut process: LockGuard,
     comm: MPI_Comm,
     bindings: &Bindings,
@@ -36,13 +36,13 @@ pub fn begin(
 }
 
 /// Gives it back.
-pub fn end(comm: MPI_Comm, shm_comm: Box<ShmComm>) -> Result {
+pub(super) fn end(comm: MPI_Comm, shm_comm: Box<ShmComm>) -> Result {
     enter().comm_mut(comm)?.shm_comm = ShmCommPlace::Here(shm_comm);
     Ok(())
 }
 
 /// Does what `method` says on the communicator.
-pub fn run(
+pub(super) fn run(
     shm_comm: &mut ShmComm,
     bindings: &Bindings,
     mark: Mark,
@@ -57,7 +57,7 @@ pub fn run(
 
 /// A barrier over shared memory; false if the communicator has none.
 #[inline]
-pub fn barrier(mut process: LockGuard, call: &'static str, comm: MPI_Comm) -> Result<bool> {
+pub(super) fn barrier(mut process: LockGuard, call: &'static str, comm: MPI_Comm) -> Result<bool> {
     let this = process.comm_mut(comm)?;
     let context = this.context;
     let ShmCommPlace::Here(shm_comm) = &mut this.shm_comm else { return Ok(false) };
@@ -76,7 +76,7 @@ pub fn barrier(mut process: LockGuard, call: &'static str, comm: MPI_Comm) -> Re
 }
 
 /// The last barrier of the world's ranks; false if they have no memory for that.
-pub fn last_barrier(call: &'static str, comm: MPI_Comm) -> Result<bool> {
+pub(super) fn last_barrier(call: &'static str, comm: MPI_Comm) -> Result<bool> {
     let mut process = enter();
     let this = process.comm(comm)?;
     let (context, rank, size) = (this.context, this.rank, this.group.size());
@@ -135,13 +135,13 @@ fn in_use() -> Box<crate::core::error::Error> {
 }
 
 /// The order of operands, unless they are combined by a function of the program's.
-pub fn order(operation: Option<&Operation>) -> Option<OperandOrder> {
+pub(super) fn order(operation: Option<&Operation>) -> Option<OperandOrder> {
     let operation = operation.filter(|operation| !operation.calls_out())?;
     Some(if operation.commutative() { OperandOrder::Any } else { OperandOrder::Ranks })
 }
 
 /// The code of an operation in a mark, if it is predefined.
-pub fn code(operation: Option<&Operation>) -> Option<OperationCode> {
+pub(super) fn code(operation: Option<&Operation>) -> Option<OperationCode> {
     let Some(Operation::Predefined(op, basic)) = operation else { return None };
     Some(OperationCode(((*op as u16) << 5) | basic.machine() as u16))
 }
@@ -206,7 +206,7 @@ struct Awaited<'a, W> {
 
 /// How a rank that sleeps in a collective looks from time to time whether another one makes another call: nobody would wake it.
 #[derive(Debug, Default)]
-pub struct Patience {
+pub(super) struct Patience {
     slept: Cell<Duration>,
     found: Cell<Option<Mismatch>>,
 }
@@ -214,12 +214,12 @@ pub struct Patience {
 impl Patience {
     /// What was found.
     #[inline]
-    pub fn found(&self) -> Option<Mismatch> {
+    pub(super) fn found(&self) -> Option<Mismatch> {
         self.found.get()
     }
 
     /// How long to sleep at most before the next look, and so twice as long each time; `None` if another rank makes another call.
-    pub fn sleep_for(&self, found: Option<Mismatch>, timeout: Option<Duration>) -> Option<Duration> {
+    pub(super) fn sleep_for(&self, found: Option<Mismatch>, timeout: Option<Duration>) -> Option<Duration> {
         self.found.set(found);
         let slept = self.slept.get();
         let most = slept.clamp(FIRST_LOOK_AROUND, LAST_LOOK_AROUND);

@@ -8,7 +8,7 @@ use tern_mem::Datatype;
 
 /// Root and length of a call, as far as all ranks name the same. It is written in each call, so it is small.
 #[derive(Clone, Copy, Debug)]
-pub struct Told {
+pub(super) struct Told {
     /// As the status page has it.
     root: i32,
     length: ToldLength,
@@ -27,17 +27,17 @@ enum ToldLength {
 
 impl Told {
     /// Of a call without either.
-    pub const NOTHING: Told = Told { root: NO_ROOT, length: ToldLength::Unknown, count: 0, bytes: 0 };
+    pub(super) const NOTHING: Told = Told { root: NO_ROOT, length: ToldLength::Unknown, count: 0, bytes: 0 };
 
     /// Nothing is known of the next call yet.
     #[inline]
-    pub fn forget(&mut self) {
+    pub(super) fn forget(&mut self) {
         (self.root, self.length) = (NO_ROOT, ToldLength::Unknown);
     }
 
     /// Takes them from a call. What is not significant at this rank is left out, and so is what each rank may choose.
     #[inline]
-    pub fn learn(&mut self, call: &CollectiveCall) {
+    pub(super) fn learn(&mut self, call: &CollectiveCall) {
         match call {
             CollectiveCall::Bcast { data, root } | CollectiveCall::Reduce { data, root, .. } => {
                 self.rooted(*root, data, ToldLength::OfRecv)
@@ -90,7 +90,7 @@ fn number(root: Root) -> i32 {
 impl Bindings {
     /// In this call, for a person.
     #[cold]
-    pub fn waiting(&self) -> Waiting {
+    pub(super) fn waiting(&self) -> Waiting {
         let Told { root, length, count, bytes } = self.told;
         let waiting = Waiting { root, ..Waiting::collective(self.call, self.context()) };
         let side = match length {

@@ -172,6 +172,7 @@ macro_rules! export {
         /// # Safety
         /// Pointers must be as the standard demands.
         #[unsafe(no_mangle)]
+        #[allow(unreachable_pub, reason = "the loader finds it")]
         pub unsafe extern "C" fn $name($($p: $t),*) -> ::std::ffi::c_int {
             // SAFETY: the same contract.
             unsafe { $body($($p),*) }

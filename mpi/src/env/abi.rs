@@ -117,6 +117,7 @@ macro_rules! conversions {
         const _: () = {
             #[doc = concat!("The integer of a handle, for Fortran: `", stringify!($toint), "`.")]
             #[unsafe(no_mangle)]
+            #[allow(unreachable_pub, reason = "the loader finds it")]
             pub extern "C" fn $toint(handle: $handle) -> c_int {
                 handle.0 as c_int
             }
@@ -126,6 +127,7 @@ macro_rules! conversions {
             }
             #[doc = concat!("The handle of an integer: `", stringify!($fromint), "`.")]
             #[unsafe(no_mangle)]
+            #[allow(unreachable_pub, reason = "the loader finds it")]
             pub extern "C" fn $fromint(integer: c_int) -> $handle {
                 $handle(integer as u32 as usize)
             }

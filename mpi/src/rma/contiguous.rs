@@ -3,7 +3,7 @@
 use tern_mem::{Basic, Datatype, UserBuf};
 
 /// Elements of a predefined type: a buffer's own, or copies of them.
-pub struct ContiguousElements {
+pub(super) struct ContiguousElements {
     copies: Option<ElementCopies>,
     address: *mut u8,
 }
@@ -17,7 +17,7 @@ struct ElementCopies {
 
 impl ContiguousElements {
     /// The elements of a buffer, to be read.
-    pub fn of(basic: Basic, buffer: &UserBuf) -> ContiguousElements {
+    pub(super) fn of(basic: Basic, buffer: &UserBuf) -> ContiguousElements {
         let elements = ContiguousElements::for_result(basic, buffer);
         if let Some(copies) = &elements.copies {
             UserBuf::copy(buffer, 0, &copies.shaped, 0, buffer.len());
@@ -26,7 +26,7 @@ impl ContiguousElements {
     }
 
     /// Where a buffer's elements are to be written, to be put in place by [`ContiguousElements::put_back`].
-    pub fn for_result(basic: Basic, buffer: &UserBuf) -> ContiguousElements {
+    pub(super) fn for_result(basic: Basic, buffer: &UserBuf) -> ContiguousElements {
         match buffer.contiguous_at(0, buffer.len()).filter(|_| basic.is_contiguous()) {
             Some(address) => ContiguousElements { copies: None, address },
             None => ContiguousElements::room(basic, buffer.len()).0,
@@ -34,7 +34,7 @@ impl ContiguousElements {
     }
 
     /// Room for copies of elements that have so many bytes without padding, and those copies as a buffer.
-    pub fn room(basic: Basic, bytes: usize) -> (ContiguousElements, UserBuf) {
+    pub(super) fn room(basic: Basic, bytes: usize) -> (ContiguousElements, UserBuf) {
         let count = bytes / basic.size();
         let room = UserBuf::owned(count * basic.extent());
         let address = room.contiguous_at(0, room.len()).expect("it is one run");
@@ -50,12 +50,12 @@ impl ContiguousElements {
     }
 
     /// Where the first element is.
-    pub fn address(&self) -> *mut u8 {
+    pub(super) fn address(&self) -> *mut u8 {
         self.address
     }
 
     /// Writes copies to where the elements belong.
-    pub fn put_back(self, buffer: &UserBuf) {
+    pub(super) fn put_back(self, buffer: &UserBuf) {
         if let Some(copies) = self.copies {
             UserBuf::copy(&copies.shaped, 0, buffer, 0, buffer.len());
         }

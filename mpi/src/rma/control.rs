@@ -5,7 +5,7 @@
 //! rank's bell afterwards.
 
 use std::sync::atomic::{AtomicU64, Ordering};
-pub use tern_engine::rma::LockKind;
+pub(super) use tern_engine::rma::LockKind;
 use tern_transport::SharedRange;
 use tern_transport::shm::turns::{self, Marked, TurnLock};
 
@@ -31,7 +31,7 @@ const OF_RANKS: usize = REGIONS + 16 * REGIONS_MAX;
 const BYTES_PER_RANK: usize = 24;
 
 /// Regions that can be attached to a dynamic window at once.
-pub const REGIONS_MAX: usize = 1024;
+pub(super) const REGIONS_MAX: usize = 1024;
 
 /// The words of one rank.
 #[derive(Debug)]

@@ -16,7 +16,7 @@ use tern_transport::shm::fence_everywhere;
 
 /// What decides how the elements of a target are combined.
 #[derive(Clone, Copy, Debug)]
-pub struct Rule<'a> {
+pub(super) struct Rule<'a> {
     /// The words of all ranks.
     pub controls: &'a [WindowControl],
     /// This rank.
@@ -34,7 +34,7 @@ pub struct Rule<'a> {
 impl<'a> Rule<'a> {
     /// The rule of a window.
     #[inline(always)]
-    pub fn of(window: &'a Window, target: u32) -> Rule<'a> {
+    pub(super) fn of(window: &'a Window, target: u32) -> Rule<'a> {
         let (controls, me, is_fenced) = (&*window.controls, window.me, window.is_fenced);
         Rule {
             controls,
@@ -49,7 +49,7 @@ impl<'a> Rule<'a> {
 
 /// Combines a few elements of a target by atomic instructions, unless somebody combines many there: then behind those.
 #[inline(always)]
-pub fn few<T>(rule: &Rule<'_>, work: impl FnOnce() -> T) -> T {
+pub(super) fn few<T>(rule: &Rule<'_>, work: impl FnOnce() -> T) -> T {
     // Then nobody combines many.
     if !rule.is_fenced {
         return work();
@@ -66,7 +66,7 @@ pub fn few<T>(rule: &Rule<'_>, work: impl FnOnce() -> T) -> T {
 }
 
 /// What is done to elements of a target.
-pub struct RmaElements<'a> {
+pub(super) struct RmaElements<'a> {
     /// By which rule.
     pub rule: Rule<'a>,
     /// Their type.
@@ -76,11 +76,11 @@ pub struct RmaElements<'a> {
 }
 
 /// Whether it was done.
-pub type RmaOutcome = std::result::Result<(), TransferError>;
+pub(super) type RmaOutcome = std::result::Result<(), TransferError>;
 
 impl RmaElements<'_> {
     /// Combines the elements at `mine` with those at the place; what was there goes to `old`, unless that is null.
-    pub fn combine(&self, place: &TargetElements, mine: *mut u8, old: *mut u8) -> RmaOutcome {
+    pub(super) fn combine(&self, place: &TargetElements, mine: *mut u8, old: *mut u8) -> RmaOutcome {
         if !place.is_mapped() || !self.basic.is_contiguous() {
             return self.alone(|| self.combine_copies(place, mine, old));
         }
@@ -108,7 +108,7 @@ impl RmaElements<'_> {
     /// Elements one behind the other that atomic instructions can combine. Many are combined faster without these, once nobody else is
     /// about to use them.
     #[inline]
-    pub fn combine_mapped(&self, there: *mut u8, mine: *mut u8, old: *mut u8, count: usize) {
+    pub(super) fn combine_mapped(&self, there: *mut u8, mine: *mut u8, old: *mut u8, count: usize) {
         // SAFETY: there is in the window's memory, and the buffers here have as many elements.
         let atomically = || unsafe { atomic::accumulate(self.op, self.basic, mine, there, old, count) };
         if count * self.basic.size() < self.rule.many_from || !self.rule.is_fenced {
@@ -153,7 +153,7 @@ impl RmaElements<'_> {
 
     /// Puts `mine` there if `compared` is there; what was there goes to `old`. Under the lock: whatever atomic instructions can swap, the
     /// usual way has swapped.
-    pub fn swap_if_equal(
+    pub(super) fn swap_if_equal(
         &self,
         place: &TargetElements,
         mine: &UserBuf,

@@ -13,7 +13,7 @@ use tern_mem::{Basic, ExposedMemory, Layout, UserBuf};
 use tern_transport::Peer;
 
 /// This rank's part of a window.
-pub struct Exposure {
+pub(super) struct Exposure {
     /// The words of the ranks of this host.
     pub controls: Arc<[WindowControl]>,
     /// The ranks.

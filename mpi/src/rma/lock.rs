@@ -10,7 +10,13 @@ use tern_abi::*;
 use tern_transport::Doorbell;
 
 /// Takes the lock of a target.
-pub fn take_lock(mut process: LockGuard, win: MPI_Win, call: &'static str, target: u32, kind: LockKind) {
+pub(super) fn take_lock(
+    mut process: LockGuard,
+    win: MPI_Win,
+    call: &'static str,
+    target: u32,
+    kind: LockKind,
+) {
     let Ok(window) = process.window(win) else { return };
     let (control, me) = (&window.controls[target as usize], window.me);
     let ticket = control.ticket();
@@ -45,12 +51,12 @@ fn wait_for_lock(
 
 /// Wakes whoever waits for the lock of a target, which has just been entered or left.
 #[inline]
-pub fn wake_waiters(process: &Process, window: &Window, target: u32) {
+pub(super) fn wake_waiters(process: &Process, window: &Window, target: u32) {
     process.ring(window, window.controls[target as usize].waiters());
 }
 
 /// Waits until a look at the shared words finds what it wants; `missing` says what that is.
-pub fn wait_on(
+pub(super) fn wait_on(
     process: LockGuard,
     win: MPI_Win,
     call: &'static str,

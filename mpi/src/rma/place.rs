@@ -17,7 +17,7 @@ use tern_transport::shm::{read_from, write_to};
 const PIECES: usize = 64;
 
 /// Elements in a target's memory.
-pub struct TargetElements {
+pub(super) struct TargetElements {
     /// Where they are; of another process's memory, only the addresses are used.
     buffer: UserBuf,
     /// Which of its packed bytes are meant: the first, and how many.
@@ -40,7 +40,7 @@ enum ElementReach {
 impl TargetElements {
     /// The elements that a call names at a target, all within its memory.
     #[inline]
-    pub fn of(process: &Process, win: MPI_Win, target: u32, at: At) -> Result<TargetElements> {
+    pub(super) fn of(process: &Process, win: MPI_Win, target: u32, at: At) -> Result<TargetElements> {
         let At(_, displacement, elements, datatype) = at;
         let window = process.window(win)?;
         let elements = count("target_count", elements)?;
@@ -63,30 +63,30 @@ impl TargetElements {
     }
 
     /// Some packed bytes of elements that are mapped here.
-    pub fn part_of(buffer: UserBuf, from: usize, bytes: usize) -> TargetElements {
+    pub(super) fn part_of(buffer: UserBuf, from: usize, bytes: usize) -> TargetElements {
         TargetElements { buffer, from, bytes, reach: ElementReach::Mapped }
     }
 
     /// What messages say of it, if it is reached so.
     #[inline]
-    pub fn far(&self) -> Option<&Far> {
+    pub(super) fn far(&self) -> Option<&Far> {
         if let ElementReach::Message(far) = &self.reach { Some(far) } else { None }
     }
 
     /// How many bytes it has, gaps left out.
     #[inline]
-    pub fn bytes(&self) -> usize {
+    pub(super) fn bytes(&self) -> usize {
         self.bytes
     }
 
     /// Whether it is mapped here.
-    pub fn is_mapped(&self) -> bool {
+    pub(super) fn is_mapped(&self) -> bool {
         matches!(self.reach, ElementReach::Mapped)
     }
 
     /// Copies a buffer of this process there.
     #[inline]
-    pub fn write(&self, from: &UserBuf) -> std::result::Result<(), TransferError> {
+    pub(super) fn write(&self, from: &UserBuf) -> std::result::Result<(), TransferError> {
         let ElementReach::Kernel(pid) = self.reach else {
             UserBuf::copy(from, 0, &self.buffer, self.from, self.bytes);
             return Ok(());
@@ -96,7 +96,7 @@ impl TargetElements {
 
     /// Copies it to a buffer of this process.
     #[inline]
-    pub fn read(&self, to: &UserBuf) -> std::result::Result<(), TransferError> {
+    pub(super) fn read(&self, to: &UserBuf) -> std::result::Result<(), TransferError> {
         let ElementReach::Kernel(pid) = self.reach else {
             UserBuf::copy(&self.buffer, self.from, to, 0, self.bytes);
             return Ok(());
@@ -122,7 +122,7 @@ impl TargetElements {
     }
 
     /// Visits the runs of bytes, each with how many came before it.
-    pub fn pieces<E>(
+    pub(super) fn pieces<E>(
         &self,
         mut visit: impl FnMut(IoVec, usize) -> std::result::Result<(), E>,
     ) -> std::result::Result<(), E> {
@@ -137,7 +137,7 @@ impl TargetElements {
 
     /// The error of a copy that the kernel refused.
     #[cold]
-    pub fn refused(&self, error: TransferError) -> Box<Error> {
+    pub(super) fn refused(&self, error: TransferError) -> Box<Error> {
         match error {
             TransferError::Os(libc::EPERM) => fail(
                 MPI_ERR_UNSUPPORTED_OPERATION,

@@ -73,7 +73,7 @@ entry! {
 const KINDS: &str = "mpi,system";
 
 /// The hint `mpi_accumulate_granularity`: from so many bytes on, elements are combined all at once. 0: the library chooses.
-pub fn granularity(hints: &Info) -> Result<usize> {
+pub(super) fn granularity(hints: &Info) -> Result<usize> {
     let text = hints.get("mpi_accumulate_granularity").unwrap_or("0");
     text.trim().parse().map_err(|_| {
         fail(

@@ -13,14 +13,14 @@ use tern_engine::rma::Far;
 use tern_mem::UserBuf;
 
 /// Entries of a table; the oldest make room for others.
-pub const ENTRIES_MAX: usize = 4096;
+pub(super) const ENTRIES_MAX: usize = 4096;
 /// How many entries there are.
 const HEAD_BYTES: usize = 8;
 /// Bytes of a table.
-pub const BYTES: u64 = (HEAD_BYTES + ENTRIES_MAX * AccessedBytes::BYTES) as u64;
+pub(super) const BYTES: u64 = (HEAD_BYTES + ENTRIES_MAX * AccessedBytes::BYTES) as u64;
 
 /// The table of a rank, which this thread alone has until it calls [`RankTable::close`].
-pub struct RankTable {
+pub(super) struct RankTable {
     win: MPI_Win,
     tables: MPI_Win,
     rank: u32,
@@ -31,7 +31,7 @@ pub struct RankTable {
 
 impl RankTable {
     /// That of a rank of window `win`.
-    pub fn open(win: MPI_Win, rank: u32, call: &'static str) -> Result<RankTable> {
+    pub(super) fn open(win: MPI_Win, rank: u32, call: &'static str) -> Result<RankTable> {
         let tables = occupy(win)?;
         let mut table = RankTable { win, tables, rank, call, entries: Vec::new() };
         match table.read() {
@@ -63,7 +63,7 @@ impl RankTable {
     }
 
     /// Gives the table back, with `entries` if they were `changed`.
-    pub fn close(mut self, changed: bool) -> Result {
+    pub(super) fn close(mut self, changed: bool) -> Result {
         let written = if changed { self.write() } else { Ok(()) };
         let left = self.leave();
         self.vacate();

@@ -63,7 +63,7 @@ entry! {
 }
 
 /// Makes an access, and a request of what is done or goes on.
-pub fn done(
+pub(super) fn done(
     win: MPI_Win,
     access: &RmaAccess,
     work: impl FnOnce(&mut LockGuard) -> Result<Option<RequestId>>,
@@ -139,13 +139,13 @@ fn move_bytes(
 
 /// Refuses a transfer outside an epoch.
 #[inline]
-pub fn open(process: &mut LockGuard, win: MPI_Win, target: u32, call: RmaCall) -> Result {
+pub(super) fn open(process: &mut LockGuard, win: MPI_Win, target: u32, call: RmaCall) -> Result {
     let epoch = &mut process.window_mut(win)?.epoch;
     if call.is_request() { epoch.passive(target) } else { epoch.access(target) }
 }
 
 #[cold]
-pub fn differ(here: usize, there: usize) -> Box<Error> {
+pub(super) fn differ(here: usize, there: usize) -> Box<Error> {
     fail(
         MPI_ERR_TYPE,
         format!(

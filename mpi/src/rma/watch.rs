@@ -23,7 +23,7 @@ const RUNS_MAX: usize = 512;
 
 /// Makes an access, with what comes before it: the locks of ranks of other hosts, and the check if it is on.
 #[inline]
-pub fn perform(
+pub(super) fn perform(
     process: LockGuard,
     win: MPI_Win,
     access: &RmaAccess,
@@ -216,7 +216,7 @@ fn missing(complaint: String) -> Box<Error> {
 }
 
 /// A call of this rank ends its accesses, if the window is watched.
-pub fn end(win: MPI_Win, call: &'static str, which: EndedAccesses, done: Done) -> Result {
+pub(super) fn end(win: MPI_Win, call: &'static str, which: EndedAccesses, done: Done) -> Result {
     let mut process = enter();
     let Some(watch) = &mut process.window_mut(win)?.watch else { return Ok(()) };
     let complaint = watch.release(call, which);
@@ -238,7 +238,7 @@ pub fn end(win: MPI_Win, call: &'static str, which: EndedAccesses, done: Done) -
 }
 
 /// `MPI_Win_fence` ends accesses: when all ranks have come, each looks at its own memory. Nobody goes on before all have.
-pub fn fence(win: MPI_Win, comm: MPI_Comm) -> Result {
+pub(super) fn fence(win: MPI_Win, comm: MPI_Comm) -> Result {
     const CALL: &str = "MPI_Win_fence";
     let ended = end(win, CALL, EndedAccesses { ends: AccessEnd::Fence, target: None }, Done::There);
     barrier_on(CALL, comm)?;
@@ -246,7 +246,7 @@ pub fn fence(win: MPI_Win, comm: MPI_Comm) -> Result {
 }
 
 /// Accesses to this rank's memory have ended: whether it has stayed what they made it, and what they read.
-pub fn settle(win: MPI_Win, call: &'static str, ends: AccessEnd) -> Result {
+pub(super) fn settle(win: MPI_Win, call: &'static str, ends: AccessEnd) -> Result {
     let (me, memory, named) = {
         let process = enter();
         let window = process.window(win)?;

@@ -11,14 +11,14 @@ use crate::core::error::Result;
 
 /// The arguments of a program, behind its name: strings up to a null pointer, or `MPI_ARGV_NULL`.
 #[derive(Clone, Copy, Debug)]
-pub struct Argv<'a> {
+pub(super) struct Argv<'a> {
     start: *const *mut c_char,
     call: PhantomData<&'a CStr>,
 }
 
 impl Argv<'_> {
     /// The strings.
-    pub fn strings(self) -> Vec<String> {
+    pub(super) fn strings(self) -> Vec<String> {
         let mut strings = Vec::new();
         if self.start.addr() == MPI_ARGV_NULL {
             return strings;
@@ -42,11 +42,11 @@ impl Argument for Argv<'_> {
 
 /// The arguments of several programs, or `MPI_ARGVS_NULL`.
 #[derive(Clone, Copy, Debug)]
-pub struct Argvs<'a>(Array<'a, *mut *mut c_char>);
+pub(super) struct Argvs<'a>(Array<'a, *mut *mut c_char>);
 
 impl<'a> Argvs<'a> {
     /// Those of each.
-    pub fn of(self, count: usize) -> Result<Vec<Argv<'a>>> {
+    pub(super) fn of(self, count: usize) -> Result<Vec<Argv<'a>>> {
         let argv = |start| Argv { start, call: PhantomData };
         if self.0.address() == MPI_ARGVS_NULL {
             return Ok(vec![argv(std::ptr::without_provenance(MPI_ARGV_NULL)); count]);
@@ -66,11 +66,11 @@ impl Argument for Argvs<'_> {
 
 /// The names of several programs.
 #[derive(Clone, Copy, Debug)]
-pub struct Commands<'a>(Array<'a, *mut c_char>);
+pub(super) struct Commands<'a>(Array<'a, *mut c_char>);
 
 impl<'a> Commands<'a> {
     /// That of each.
-    pub fn of(self, count: usize) -> Result<Vec<Cow<'a, str>>> {
+    pub(super) fn of(self, count: usize) -> Result<Vec<Cow<'a, str>>> {
         // SAFETY: by `Argument::from_c`, each is null or a string.
         self.0.of(count)?.iter().map(|start| unsafe { Cow::from_c("command", *start) }).collect()
     }

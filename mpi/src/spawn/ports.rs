@@ -13,7 +13,7 @@ use crate::core::error::{Error, Result, fail};
 use crate::core::process::enter;
 
 /// What a port's name says.
-pub struct PortName {
+pub(super) struct PortName {
     /// Where.
     pub endpoint_address: Vec<u8>,
     /// What the two must both know.
@@ -39,7 +39,7 @@ entry! {
 }
 
 /// Opens a port; its name.
-pub fn open() -> Result<String> {
+pub(super) fn open() -> Result<String> {
     go_abroad()?;
     let system = |error: std::io::Error| fail(MPI_ERR_OTHER, format!("no port can be opened: {error}"));
     let secret = tern_job::job::fresh_secret().map_err(system)?;
@@ -55,7 +55,7 @@ pub fn open() -> Result<String> {
 }
 
 /// Closes a port of this process.
-pub fn close(name: &str) -> Result {
+pub(super) fn close(name: &str) -> Result {
     let mut process = enter();
     let at = process.worlds.ports.iter().position(|(open, _)| open == name);
     let (_, door) = process.worlds.ports.swap_remove(at.ok_or_else(|| not_open(name))?);
@@ -64,14 +64,14 @@ pub fn close(name: &str) -> Result {
 }
 
 /// The door of a port that this process has opened.
-pub fn door_of(name: &str) -> Result<u64> {
+pub(super) fn door_of(name: &str) -> Result<u64> {
     let process = enter();
     let found = process.worlds.ports.iter().find(|(open, _)| open == name).map(|(_, door)| *door);
     found.ok_or_else(|| not_open(name))
 }
 
 /// Reads a port's name.
-pub fn parse(name: &str) -> Result<PortName> {
+pub(super) fn parse(name: &str) -> Result<PortName> {
     let parts = || {
         let (place, secret) = name.trim().split_once('#')?;
         let secret = from_hex(secret)?.try_into().ok()?;
@@ -89,7 +89,7 @@ pub fn parse(name: &str) -> Result<PortName> {
 }
 
 /// A port's name without the secret, for a message.
-pub fn place_of(name: &str) -> String {
+pub(super) fn place_of(name: &str) -> String {
     let place = name.split('#').next().unwrap_or_default();
     place.chars().filter(|letter| !letter.is_control()).take(200).collect()
 }

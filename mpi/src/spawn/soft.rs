@@ -1,7 +1,7 @@
 //! The info key `soft` (MPI 5.0 section 11.8.4): numbers of processes that will do.
 
 /// How many processes to start: as many as possible of the numbers in `soft`, all of them without it.
-pub fn count(most: u32, soft: Option<&str>) -> Result<u32, String> {
+pub(super) fn count(most: u32, soft: Option<&str>) -> Result<u32, String> {
     let Some(text) = soft else { return Ok(most) };
     let mut best = None;
     for part in text.split(',') {

@@ -195,7 +195,7 @@ impl Process {
 
 /// Makes this process reachable for other worlds, if it is not yet. A world pays for the way there from then on: a listening socket, a
 /// thread that sees to what calls leave behind, and the lock.
-pub fn go_abroad() -> Result {
+pub(super) fn go_abroad() -> Result {
     let mut process = enter();
     if process.abroad().is_some() {
         if process.engine()?.transport().open_memory() {

@@ -10,7 +10,7 @@ use super::{HANDLES_START, ToolResult, enter, give, put, tool_entry};
 use crate::core::boundary::{InOut, Out, OutText};
 
 /// The enumeration of the variable at `index`, or the null one.
-pub fn of_variable(index: usize, variable: &Variable) -> MPI_T_enum {
+pub(super) fn of_variable(index: usize, variable: &Variable) -> MPI_T_enum {
     match variable.values {
         Values::Choice(..) => MPI_T_enum(HANDLES_START + index),
         _ => MPI_T_ENUM_NULL,

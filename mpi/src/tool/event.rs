@@ -28,7 +28,7 @@ struct ToolCallback {
 }
 
 /// Who wants to hear of an event.
-pub struct EventRegistration {
+pub(super) struct EventRegistration {
     /// Of which: an index into [`EVENT_TYPES`].
     pub event: usize,
     /// By level of safety.
@@ -41,7 +41,7 @@ unsafe impl Send for EventRegistration {}
 
 impl EventRegistration {
     /// Calls the function that may do most: at the end of a call of MPI nothing is in its way.
-    pub fn call(
+    pub(super) fn call(
         &self,
         instance: MPI_T_event_instance,
         registration: MPI_T_event_registration,
@@ -52,7 +52,7 @@ impl EventRegistration {
     }
 
     /// Calls the function that hears how many events were lost.
-    pub fn dropped(&self, registration: usize, count: u64) -> Option<Box<dyn FnOnce()>> {
+    pub(super) fn dropped(&self, registration: usize, count: u64) -> Option<Box<dyn FnOnce()>> {
         let function = self.dropped?;
         let (level, data) =
             self.first().map_or((LEVELS[0], ptr::null_mut()), |(level, own)| (level, own.data));
@@ -67,7 +67,7 @@ impl EventRegistration {
 }
 
 /// Lets the library note what happens while somebody listens.
-pub fn listen(tools: &Tools) {
+pub(super) fn listen(tools: &Tools) {
     let heard = !tools.registrations.is_empty();
     set_heard(heard);
     if let Some(mut process) = look() {

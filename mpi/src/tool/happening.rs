@@ -19,7 +19,7 @@ use crate::core::process::Process;
 use crate::limits::HAPPENINGS_MAX;
 
 /// A kind of event.
-pub struct EventType {
+pub(super) struct EventType {
     pub name: &'static str,
     pub meaning: &'static str,
     /// Names and types of its elements; each has 8 bytes in [`Happening`].
@@ -31,7 +31,7 @@ const OF_MESSAGE: &[(&str, MPI_Datatype)] =
 const OF_PROCESS: &[(&str, MPI_Datatype)] = &[("process", MPI_INT)];
 
 /// All kinds of events. A process is named by its rank in `MPI_COMM_WORLD`.
-pub const EVENT_TYPES: [EventType; 5] = [
+pub(super) const EVENT_TYPES: [EventType; 5] = [
     EventType {
         name: "tern_message_unexpected",
         meaning: "A message has come before its receive: from this process, with this tag and so many bytes.",
@@ -61,7 +61,7 @@ pub const EVENT_TYPES: [EventType; 5] = [
 
 /// Something that happened.
 #[derive(Clone, Copy, Debug)]
-pub struct Happening {
+pub(super) struct Happening {
     /// Which of [`EVENT_TYPES`].
     pub kind: usize,
     /// When, by [`now`].
@@ -80,7 +80,7 @@ impl From<ToolEvent> for Happening {
 }
 
 /// Nanoseconds of the source's clock.
-pub fn now() -> u64 {
+pub(super) fn now() -> u64 {
     static START: LazyLock<Instant> = LazyLock::new(Instant::now);
     START.elapsed().as_nanos() as u64
 }
@@ -110,7 +110,7 @@ pub fn is_heard() -> bool {
 }
 
 /// Somebody listens from now on, or nobody does.
-pub fn set_heard(heard: bool) {
+pub(super) fn set_heard(heard: bool) {
     HEARD.store(heard, Ordering::Relaxed);
 }
 

@@ -13,7 +13,7 @@ use tern_transport::Peer;
 use tern_transport::fabric::Tally;
 
 /// A performance variable.
-pub struct Number {
+pub(super) struct Number {
     /// Its name.
     pub name: &'static str,
     /// What it says, in a sentence.
@@ -26,7 +26,7 @@ pub struct Number {
 
 /// What kind of number a variable is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum NumberKind {
+pub(super) enum NumberKind {
     /// How many there are now.
     Level,
     /// The most that there ever were.
@@ -39,7 +39,7 @@ pub enum NumberKind {
 
 /// Whose number a variable is.
 #[derive(Clone, Copy)]
-pub enum NumberSource {
+pub(super) enum NumberSource {
     /// This rank's.
     Rank(fn(&NumbersView) -> u64),
     /// Of a communicator: one number.
@@ -49,7 +49,7 @@ pub enum NumberSource {
 }
 
 /// What the numbers of a rank are taken from.
-pub struct NumbersView<'a> {
+pub(super) struct NumbersView<'a> {
     counters: &'a EngineCounters,
     levels: Levels,
     tally: Tally,
@@ -59,7 +59,7 @@ pub struct NumbersView<'a> {
 
 impl NumberKind {
     /// The standard's class.
-    pub fn class(self) -> i32 {
+    pub(super) fn class(self) -> i32 {
         match self {
             NumberKind::Level => MPI_T_PVAR_CLASS_LEVEL,
             NumberKind::Peak => MPI_T_PVAR_CLASS_HIGHWATERMARK,
@@ -69,24 +69,24 @@ impl NumberKind {
     }
 
     /// The type of a value in a caller's buffer.
-    pub fn datatype(self) -> MPI_Datatype {
+    pub(super) fn datatype(self) -> MPI_Datatype {
         if self == NumberKind::Time { MPI_DOUBLE } else { MPI_UNSIGNED_LONG_LONG }
     }
 
     /// Whether it runs by itself, so that a handle neither starts nor resets it.
-    pub fn is_continuous(self) -> bool {
+    pub(super) fn is_continuous(self) -> bool {
         matches!(self, NumberKind::Level | NumberKind::Peak)
     }
 }
 
 impl Number {
     /// Whether a handle is bound to a communicator.
-    pub fn is_of_comm(&self) -> bool {
+    pub(super) fn is_of_comm(&self) -> bool {
         !matches!(self.source, NumberSource::Rank(_))
     }
 
     /// How many values it has for a communicator.
-    pub fn count(&self, process: &Process, comm: MPI_Comm) -> usize {
+    pub(super) fn count(&self, process: &Process, comm: MPI_Comm) -> usize {
         match self.source {
             NumberSource::Rank(_) | NumberSource::Comm(_) => 1,
             NumberSource::Peers(..) => {
@@ -97,7 +97,7 @@ impl Number {
 
     /// Reads its values; they stay as they are where MPI does not run, or the communicator is gone. It allocates nothing: a signal
     /// handler may have interrupted whoever allocates.
-    pub fn read(&self, process: &Process, comm: MPI_Comm, to: &mut [u64]) {
+    pub(super) fn read(&self, process: &Process, comm: MPI_Comm, to: &mut [u64]) {
         let Some(engine) = process.engine_ref() else { return };
         match self.source {
             NumberSource::Rank(read) => to.fill(read(&NumbersView::of(process))),
@@ -171,7 +171,7 @@ const fn of_peers(
 }
 
 /// All of them. The order is that of their indices.
-pub const NUMBERS: &[Number] = &[
+pub(super) const NUMBERS: &[Number] = &[
     rank(
         "tern_sent_messages",
         NumberKind::Counter,

@@ -16,7 +16,7 @@ use crate::core::boundary::{ChoiceBuf, ChoiceBufMut, InOut, Out, OutText};
 
 /// A performance variable that is bound.
 #[derive(Clone, Debug)]
-pub struct BoundPvar {
+pub(super) struct BoundPvar {
     session: usize,
     number: usize,
     comm: MPI_Comm,

@@ -10,7 +10,7 @@ use crate::core::boundary::{InOut, OutText};
 /// Returns a string in the way of section 15.3.3: at most `*length - 1` bytes and a null, and in `*length`
 /// what the whole string needs. Null for the length: nothing is wanted; null for the text or a length of
 /// zero: only the length is.
-pub fn put_text(text: Option<OutText<'_>>, length: Option<InOut<'_, c_int>>, value: &str) {
+pub(super) fn put_text(text: Option<OutText<'_>>, length: Option<InOut<'_, c_int>>, value: &str) {
     let Some(length) = length else { return };
     let room = usize::try_from(length.get()).unwrap_or(0);
     if let Some(text) = text.filter(|_| room > 0) {
@@ -20,7 +20,7 @@ pub fn put_text(text: Option<OutText<'_>>, length: Option<InOut<'_, c_int>>, val
 }
 
 /// A name given by the caller.
-pub fn name_of(name: Option<&CStr>) -> ToolResult<&str> {
+pub(super) fn name_of(name: Option<&CStr>) -> ToolResult<&str> {
     name.and_then(|name| name.to_str().ok()).ok_or(MPI_T_ERR_INVALID_NAME)
 }
 

@@ -4,10 +4,10 @@ use tern_abi::{MPI_CHAR, MPI_COUNT, MPI_Datatype, MPI_INT};
 
 use crate::core::settings::{self, Environment};
 
-pub use tern_settings::{CATEGORIES, Values, Variable, indices_of, variables};
+pub(super) use tern_settings::{CATEGORIES, Values, Variable, indices_of, variables};
 
 /// The type of a variable's value in a caller's buffer.
-pub fn type_of(variable: &Variable) -> MPI_Datatype {
+pub(super) fn type_of(variable: &Variable) -> MPI_Datatype {
     match variable.values {
         Values::Number(..) | Values::Switch(..) => MPI_COUNT,
         Values::Choice(..) => MPI_INT,
@@ -16,6 +16,6 @@ pub fn type_of(variable: &Variable) -> MPI_Datatype {
 }
 
 /// The settings in effect. What cannot be understood stops `MPI_Init`; here it leaves the defaults.
-pub fn settings() -> Environment {
+pub(super) fn settings() -> Environment {
     settings::from_environment().unwrap_or_else(|_| Environment::default().in_effect())
 }

@@ -13,10 +13,10 @@ use tern_coll::Nodes;
 use crate::limits::REORDER_STEPS_MAX;
 
 /// The old rank of each new one.
-pub type RankOrder = Vec<u32>;
+pub(super) type RankOrder = Vec<u32>;
 
 /// For a grid in row-major order, among members on these hosts; `None`: as they are.
-pub fn of_grid(dims: &[u32], periods: &[bool], hosts: &Nodes) -> Option<RankOrder> {
+pub(super) fn of_grid(dims: &[u32], periods: &[bool], hosts: &Nodes) -> Option<RankOrder> {
     let grid = OrderedGrid { dims, periods };
     let seats = Seats::new(hosts);
     let cost = |blocks: &GridBlocks| grid.crossings(|place| seats.host[blocks.turn(place)]);
@@ -27,7 +27,7 @@ pub fn of_grid(dims: &[u32], periods: &[bool], hosts: &Nodes) -> Option<RankOrde
 }
 
 /// For a graph: the neighbors of each node, and the weights of the edges to them. An edge may be there at both ends.
-pub fn of_graph(neighbors: &[Vec<(u32, u64)>], hosts: &Nodes) -> Option<RankOrder> {
+pub(super) fn of_graph(neighbors: &[Vec<(u32, u64)>], hosts: &Nodes) -> Option<RankOrder> {
     let seats = Seats::new(hosts);
     let filled = fill(neighbors, &seats);
     let mut order = vec![0; filled.len()];

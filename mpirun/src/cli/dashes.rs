@@ -12,7 +12,7 @@ const FILES_MAX: usize = 16;
 
 /// One program with its options.
 #[derive(Debug, Default, PartialEq)]
-pub struct ProgramArguments {
+pub(crate) struct ProgramArguments {
     /// What the parser gets: options with two dashes under the name it knows, `--`, the program and its arguments.
     pub words: Vec<OsString>,
     /// The options in order: the name that the parser knows, and what the user wrote without dashes.
@@ -24,7 +24,7 @@ pub struct ProgramArguments {
 }
 
 /// Cuts a command line.
-pub fn segments(words: Vec<OsString>) -> Result<Vec<ProgramArguments>, Refusal> {
+pub(crate) fn segments(words: Vec<OsString>) -> Result<Vec<ProgramArguments>, Refusal> {
     let mut cutter = Cutter { rest: words.into(), files: 0 };
     let mut segments = Vec::new();
     while segments.last().is_none_or(|last: &ProgramArguments| last.continues) {

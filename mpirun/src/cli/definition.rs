@@ -7,7 +7,7 @@ use clap::{Arg, ArgAction, Command, value_parser};
 use crate::cli::table::{GROUPS, OptionKey, OptionRow};
 
 /// What names the program and its arguments to the parser.
-pub const PROGRAM: &str = "program";
+pub(crate) const PROGRAM: &str = "program";
 
 /// How the command is used.
 pub const USAGE: &str = "mpirun [options] program [arguments] [: [options] program [arguments]] ...";
@@ -28,7 +28,7 @@ The exit status is that of the first rank that failed, 128 + N for a rank that s
 126 or 127 for a program that cannot be run or found, 124 for a timeout.";
 
 /// The definition.
-pub fn command() -> Command {
+pub(crate) fn command() -> Command {
     let command = Command::new("mpirun")
         .version(env!("CARGO_PKG_VERSION"))
         .about(ABOUT)

@@ -118,7 +118,7 @@ fn maker(name: &str) -> Option<&'static str> {
 }
 
 /// One line for all variables of other libraries, but those that are heeded.
-pub fn told(mut names: Vec<String>, is_heeded: impl Fn(&str) -> bool) -> Option<String> {
+pub(super) fn told(mut names: Vec<String>, is_heeded: impl Fn(&str) -> bool) -> Option<String> {
     names.sort_unstable();
     let told: Vec<String> = names
         .iter()

@@ -20,7 +20,7 @@ fn is_heeded(name: &str) -> bool {
 }
 
 /// Reads the value of `--map-by`.
-pub fn map_by(settings: &mut PlanSettings, value: &str) -> Result<(), Refusal> {
+pub(crate) fn map_by(settings: &mut PlanSettings, value: &str) -> Result<(), Refusal> {
     let mut words: Vec<&str> = value.split(':').collect();
     let length = match words[0] {
         "ppr" => 3,
@@ -54,7 +54,7 @@ fn pe_list(settings: &mut PlanSettings, list: &str, words: &[&str], value: &str)
 }
 
 /// Reads the value of `--bind-to`; Open MPI's `REPORT` behind a colon is an option here.
-pub fn bind_to(settings: &mut PlanSettings, value: &str) -> Result<(), Refusal> {
+pub(crate) fn bind_to(settings: &mut PlanSettings, value: &str) -> Result<(), Refusal> {
     let is_report = |word: &&str| word.eq_ignore_ascii_case("report");
     settings.report_bindings |= value.split(':').skip(1).any(|word| is_report(&word));
     let rest: Vec<&str> = value
@@ -101,7 +101,7 @@ fn modifier(settings: &mut PlanSettings, word: &str, value: &str) -> Result<(), 
 }
 
 /// Reads the value of `--rank-by`.
-pub fn rank_by(settings: &mut PlanSettings, value: &str) -> Result<(), Refusal> {
+pub(crate) fn rank_by(settings: &mut PlanSettings, value: &str) -> Result<(), Refusal> {
     let way = value.split(':').next().unwrap_or_default();
     let part = parse_part(way);
     (settings.rank_by, settings.bind.rank_by) = match way {
@@ -119,7 +119,7 @@ pub fn rank_by(settings: &mut PlanSettings, value: &str) -> Result<(), Refusal> 
 }
 
 /// Reads the value of `--output`, as Open MPI has it.
-pub fn output(settings: &mut PlanSettings, value: &str) -> Result<(), Refusal> {
+pub(crate) fn output(settings: &mut PlanSettings, value: &str) -> Result<(), Refusal> {
     let output = &mut settings.output;
     for word in value.split(',') {
         let (name, folder) = word.split_once('=').unwrap_or((word, ""));
@@ -144,13 +144,13 @@ pub fn output(settings: &mut PlanSettings, value: &str) -> Result<(), Refusal> {
 const BOOTSTRAPS: [&str; 3] = ["ll", "manual", "persist"];
 
 /// The launcher that a name means; none, if it is a command.
-pub fn known_launcher(value: &str) -> Option<Result<Vec<String>, Refusal>> {
+pub(crate) fn known_launcher(value: &str) -> Option<Result<Vec<String>, Refusal>> {
     let known = BOOTSTRAPS.contains(&value) || value == "fork" || presets::named(value).is_some();
     known.then(|| bootstrap(value))
 }
 
 /// Reads the value of `-bootstrap`, which names a launcher; `fork` is for this host, where none is needed.
-pub fn bootstrap(value: &str) -> Result<Vec<String>, Refusal> {
+pub(crate) fn bootstrap(value: &str) -> Result<Vec<String>, Refusal> {
     match presets::named(value) {
         Some(words) => Ok(words),
         None if value == "fork" => Ok(Vec::new()),
@@ -163,7 +163,7 @@ pub fn bootstrap(value: &str) -> Result<Vec<String>, Refusal> {
 }
 
 /// Notes a setting of Open MPI.
-pub fn mca(settings: &mut PlanSettings, name: &str, value: &str) {
+pub(crate) fn mca(settings: &mut PlanSettings, name: &str, value: &str) {
     let instead = match name {
         "btl_tcp_if_include" => format!("say -iface {value}, or TERN_INTERFACE={value}"),
         "btl_tcp_port_min_v4" | "btl_tcp_port_range_v4" => "say TERN_PORTS=FIRST-LAST".into(),
@@ -176,7 +176,7 @@ pub fn mca(settings: &mut PlanSettings, name: &str, value: &str) {
 }
 
 /// Notes what of the environment and of the options as a whole does less than the user may think.
-pub fn remark_on(settings: &mut PlanSettings, variables: impl Iterator<Item = (OsString, OsString)>) {
+pub(crate) fn remark_on(settings: &mut PlanSettings, variables: impl Iterator<Item = (OsString, OsString)>) {
     let names: Vec<String> = variables.filter_map(|(name, _)| name.into_string().ok()).collect();
     settings.remarks.extend(foreign::told(names, is_heeded));
     if let Some(allocation) = settings.allocation.as_ref().filter(|_| settings.verbose) {

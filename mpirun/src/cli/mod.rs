@@ -1,10 +1,10 @@
 //! The command line: what users of `mpirun` and of other launchers write.
 
-pub mod dashes;
-pub mod definition;
+pub(crate) mod dashes;
+pub(crate) mod definition;
 mod foreign;
-pub mod habits;
-pub mod manual;
-pub mod options;
-pub mod standard;
-pub mod table;
+pub(crate) mod habits;
+pub(crate) mod manual;
+pub(crate) mod options;
+pub(crate) mod standard;
+pub(crate) mod table;

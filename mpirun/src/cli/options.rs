@@ -24,7 +24,7 @@ use crate::watch::exit_cause::Refusal;
 
 /// What the command line asks for.
 #[derive(Debug, PartialEq)]
-pub enum CommandRequest {
+pub(crate) enum CommandRequest {
     /// Print the help.
     Help,
     /// Print the version.
@@ -49,7 +49,7 @@ const MEMORY_KINDS_VARIABLE: &str = "TERN_MEMORY_ALLOC_KINDS";
 const NO_PROGRAM: &str = "which program is to be run? Try: mpirun -n 4 ./program, or mpirun --help";
 
 /// Reads the command line. `variable` reads the environment.
-pub fn parse(
+pub(crate) fn parse(
     arguments: Vec<OsString>,
     variable: impl Fn(&str) -> Option<String>,
 ) -> Result<CommandRequest, Refusal> {

@@ -12,7 +12,7 @@ use tern_job::limits::RANKS_MAX;
 use crate::watch::exit_cause::Refusal;
 
 /// The variable by which the ranks learn the error handler that is there from the start.
-pub const ERRHANDLER_VARIABLE: &str = "TERN_INITIAL_ERRHANDLER";
+pub(crate) const ERRHANDLER_VARIABLE: &str = "TERN_INITIAL_ERRHANDLER";
 
 /// Its values, as the standard names them.
 const ERRHANDLERS: [&str; 3] = ["mpi_errors_are_fatal", "mpi_errors_abort", "mpi_errors_return"];
@@ -22,7 +22,7 @@ const ALIASES: [(&str, &str); 4] =
     [("amd64", "x86_64"), ("x86-64", "x86_64"), ("x64", "x86_64"), ("arm64", "aarch64")];
 
 /// How many ranks to start of at most `most`: the largest number that `set` allows.
-pub fn soft(set: &str, most: u32) -> Result<u32, Refusal> {
+pub(crate) fn soft(set: &str, most: u32) -> Result<u32, Refusal> {
     let mut best = None;
     for triplet in set.split(',') {
         let Some(range) = parse_triplet(triplet) else {
@@ -68,7 +68,7 @@ impl Triplet {
 }
 
 /// Refuses a program for another architecture than this machine's.
-pub fn check_architecture(name: &str) -> Result<(), Refusal> {
+pub(crate) fn check_architecture(name: &str) -> Result<(), Refusal> {
     let wanted = name.to_ascii_lowercase();
     let alias = ALIASES.iter().find(|(alias, _)| *alias == wanted);
     if alias.map_or(wanted.as_str(), |(_, name)| *name) == ARCH {
@@ -80,7 +80,7 @@ pub fn check_architecture(name: &str) -> Result<(), Refusal> {
 }
 
 /// The variable for `-initial-errhandler`.
-pub fn initial_errhandler(name: &str) -> Result<(OsString, OsString), Refusal> {
+pub(crate) fn initial_errhandler(name: &str) -> Result<(OsString, OsString), Refusal> {
     let name = name.to_ascii_lowercase();
     match ERRHANDLERS.iter().find(|known| **known == name || known[4..] == name) {
         Some(known) => Ok((ERRHANDLER_VARIABLE.into(), (*known).into())),
@@ -93,7 +93,7 @@ pub fn initial_errhandler(name: &str) -> Result<(OsString, OsString), Refusal> {
 
 /// A program that is looked for in directories, separated by `:`, before the usual places are. A name with a slash is a
 /// place itself.
-pub fn find_program(program: &OsStr, directories: &OsStr) -> Option<PathBuf> {
+pub(crate) fn find_program(program: &OsStr, directories: &OsStr) -> Option<PathBuf> {
     if program.as_bytes().contains(&b'/') {
         return None;
     }

@@ -2,7 +2,7 @@
 
 /// What an option means.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum OptionKey {
+pub(crate) enum OptionKey {
     Count,
     Directory,
     Env,
@@ -63,7 +63,7 @@ pub enum OptionKey {
 }
 
 /// An option: its names without dashes, the names of its values, what it means, and what the help says of it. A single letter is short.
-pub struct OptionRow(
+pub(crate) struct OptionRow(
     pub &'static [&'static str],
     pub &'static [&'static str],
     pub OptionKey,
@@ -72,12 +72,12 @@ pub struct OptionRow(
 
 impl OptionRow {
     /// The name that the parser knows it by: the first long one.
-    pub fn id(&self) -> &'static str {
+    pub(crate) fn id(&self) -> &'static str {
         self.0.iter().find(|name| name.len() > 1).unwrap_or(&self.0[0])
     }
 
     /// For another name: what it is a name of.
-    pub fn meaning(&self) -> String {
+    pub(crate) fn meaning(&self) -> String {
         match self.2 {
             OptionKey::BindFixed(to) => format!("--bind-to {to}"),
             OptionKey::MapFixed(way) => format!("--map-by {way}"),
@@ -90,17 +90,17 @@ impl OptionRow {
     }
 
     /// Whether the help leaves it out.
-    pub fn is_hidden(&self) -> bool {
+    pub(crate) fn is_hidden(&self) -> bool {
         matches!(self.2, OptionKey::NoEffect | OptionKey::Remark(_) | OptionKey::Mca | OptionKey::Instead(_))
             || self.3.is_empty()
     }
 }
 
 /// Rows under one heading.
-pub type OptionGroup = (&'static str, &'static [OptionRow]);
+pub(crate) type OptionGroup = (&'static str, &'static [OptionRow]);
 
 /// All options.
-pub const GROUPS: [OptionGroup; 7] = [
+pub(crate) const GROUPS: [OptionGroup; 7] = [
     ("Of each program", PROGRAM),
     ("Where ranks run", PLACE),
     ("Output and input", OUTPUT),
@@ -415,12 +415,12 @@ const ELSEWHERE: &[OptionRow] = &[
 ];
 
 /// All rows in order.
-pub fn rows() -> impl Iterator<Item = &'static OptionRow> {
+pub(crate) fn rows() -> impl Iterator<Item = &'static OptionRow> {
     GROUPS.iter().flat_map(|(_, rows)| rows.iter())
 }
 
 /// The option with this name, without dashes.
-pub fn find(name: &str) -> Option<&'static OptionRow> {
+pub(crate) fn find(name: &str) -> Option<&'static OptionRow> {
     rows().find(|row| row.0.contains(&name))
 }
 

@@ -12,7 +12,7 @@ use object::read::{ReadCache, ReadRef};
 
 /// What stands in the dynamic section of a program.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Needs {
+pub(crate) struct Needs {
     /// Names of libraries.
     pub libraries: Vec<String>,
     /// Folders in which the loader looks before the variable `LD_LIBRARY_PATH`, or after it; `$ORIGIN` is filled in.
@@ -28,7 +28,7 @@ thread_local! {
 
 impl Needs {
     /// What a program needs; `None` if it is no program of 64 bits that the loader links.
-    pub fn of(path: &Path) -> Option<Needs> {
+    pub(crate) fn of(path: &Path) -> Option<Needs> {
         if let Some(known) = KNOWN.with_borrow(|known| known.get(path).cloned()) {
             return known;
         }

@@ -34,7 +34,7 @@ const OWN: [&str; 23] = [
 const OWN_PREFIXES: [&str; 6] = ["DBUS_", "DISPLAY", "PMIX_", "SSH_", "WAYLAND_", "XDG_"];
 
 /// All variables but those that belong to this host alone.
-pub fn forwarded() -> Vec<(OsString, OsString)> {
+pub(crate) fn forwarded() -> Vec<(OsString, OsString)> {
     std::env::vars_os().filter(|(name, _)| is_forwarded(name)).collect()
 }
 

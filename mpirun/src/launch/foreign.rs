@@ -21,7 +21,7 @@ const PROCESSES_MAX: usize = 64;
 const SIGNS: [&[u8]; 2] = [b"PMIX_RANK=", b"OMPI_COMM_WORLD_RANK="];
 
 /// Refuses programs of this host that would run with a library whose ranks cannot find each other here.
-pub fn refuse(plan: &JobPlan) -> Result<(), Refusal> {
+pub(crate) fn refuse(plan: &JobPlan) -> Result<(), Refusal> {
     if plan.size() < 2 {
         return Ok(());
     }
@@ -88,7 +88,7 @@ fn foreign<'a>(libraries: impl Iterator<Item = &'a str> + Clone) -> Option<(&'a 
 
 /// Looks at what ranks have loaded until one of them has joined the job.
 #[derive(Debug)]
-pub struct Lookout {
+pub(crate) struct Lookout {
     /// The first rank of each program, with its process.
     ranks: Vec<(u32, u32)>,
     next: Option<Instant>,
@@ -97,7 +97,7 @@ pub struct Lookout {
 
 impl Lookout {
     /// For these ranks of this host, each with its process.
-    pub fn new(plan: &JobPlan, ranks: impl Iterator<Item = (u32, u32)>) -> Lookout {
+    pub(crate) fn new(plan: &JobPlan, ranks: impl Iterator<Item = (u32, u32)>) -> Lookout {
         let mut apps = BTreeSet::new();
         let ranks: Vec<_> = ranks.filter(|&(rank, _)| apps.insert(plan.app_of[rank as usize])).collect();
         let some = plan.size() > 1 && !ranks.is_empty();
@@ -105,17 +105,17 @@ impl Lookout {
     }
 
     /// When to call [`Lookout::look`] next.
-    pub fn due(&self) -> Option<Instant> {
+    pub(crate) fn due(&self) -> Option<Instant> {
         self.next
     }
 
     /// A rank has joined the job.
-    pub fn stop(&mut self) {
+    pub(crate) fn stop(&mut self) {
         self.next = None;
     }
 
     /// A rank that is of another library, and what to say about it.
-    pub fn look(&mut self, now: Instant) -> Option<(u32, String)> {
+    pub(crate) fn look(&mut self, now: Instant) -> Option<(u32, String)> {
         self.next = (self.pause < LOOK_LAST).then(|| now + self.pause);
         self.pause *= 2;
         let found = self.ranks.iter().find_map(|&(rank, pid)| Some((rank, strange(pid)?)));

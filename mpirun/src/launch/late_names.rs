@@ -7,7 +7,7 @@ use crate::limits::{NAMES_LOOK, NAMES_WAIT_MAX};
 use crate::watch::exit_cause::Refusal;
 
 /// Waits until all of these are known.
-pub fn wait<'a>(names: impl Iterator<Item = &'a str>) -> Result<(), Refusal> {
+pub(crate) fn wait<'a>(names: impl Iterator<Item = &'a str>) -> Result<(), Refusal> {
     wait_for(names.collect(), is_known, NAMES_WAIT_MAX)
 }
 

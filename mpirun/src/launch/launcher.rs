@@ -7,10 +7,10 @@ use crate::launch::presets;
 use crate::launch::watchdog::LAUNCHER_VARIABLE;
 
 /// The hidden option that makes `mpirun` an agent.
-pub const AGENT_OPTION: &str = "--tern-agent";
+pub(crate) const AGENT_OPTION: &str = "--tern-agent";
 
 /// `LAUNCHER HOST /path/of/mpirun --tern-agent`.
-pub fn command(launcher: &[String], host: &str, program: &str) -> Command {
+pub(crate) fn command(launcher: &[String], host: &str, program: &str) -> Command {
     let usual = presets::ssh();
     let words = if launcher.is_empty() { &usual[..] } else { launcher };
     let program = if presets::runs_without_shell(words) { program.into() } else { quote(program) };
@@ -32,17 +32,17 @@ fn with_host(words: &[String], host: &str) -> Vec<String> {
 
 /// The words of `--launcher`, such as `ssh -p 2222`, with quotes as a shell has them; `None` if a quote is left open or there
 /// is no word.
-pub fn words(text: &str) -> Option<Vec<String>> {
+pub(crate) fn words(text: &str) -> Option<Vec<String>> {
     shlex::split(text).filter(|words| !words.is_empty())
 }
 
 /// The launcher's name, for messages.
-pub fn name(launcher: &[String]) -> String {
+pub(crate) fn name(launcher: &[String]) -> String {
     if launcher.is_empty() { presets::SSH[0].into() } else { launcher.join(" ") }
 }
 
 /// The program of the agents: that of the installation under `prefix`, or at the same place as this one.
-pub fn program(prefix: Option<&str>) -> std::io::Result<String> {
+pub(crate) fn program(prefix: Option<&str>) -> std::io::Result<String> {
     match prefix {
         Some(prefix) => Ok(format!("{}/bin/mpirun", prefix.trim_end_matches('/'))),
         None => own_program(),

@@ -16,7 +16,7 @@ use crate::launch::program::{program_file, variable};
 use crate::plan::{App, JobPlan};
 
 /// The variable with folders that the loader asks first.
-pub const VARIABLE: &str = "LD_LIBRARY_PATH";
+pub(crate) const VARIABLE: &str = "LD_LIBRARY_PATH";
 
 /// Where the loader looks at last, on this node or another.
 const LAST: [&str; 8] = [
@@ -37,7 +37,7 @@ const CACHE: &str = "/etc/ld.so.cache";
 const ARGUMENTS_MAX: usize = 16;
 
 /// What the variable must be for a program, if it must be something else than it is.
-pub fn library_path(plan: &JobPlan, app: &App) -> Option<OsString> {
+pub(crate) fn library_path(plan: &JobPlan, app: &App) -> Option<OsString> {
     let own = own_folder()?;
     let set = variable(plan, app, VARIABLE).filter(|folders| !folders.is_empty());
     let seen = seen(plan, app);
@@ -61,7 +61,7 @@ fn with_all(set: Option<OsString>, own: &Path) -> OsString {
 }
 
 /// What is known of a program's libraries.
-pub fn seen(plan: &JobPlan, app: &App) -> ProgramAbi {
+pub(crate) fn seen(plan: &JobPlan, app: &App) -> ProgramAbi {
     abi::look(&files(plan, app), variable(plan, app, VARIABLE).as_deref())
 }
 
@@ -79,7 +79,7 @@ fn lacks(plan: &JobPlan, app: &App, set: Option<&OsStr>, own: &Path) -> bool {
 }
 
 /// The folder of the libraries that belong to this `mpirun`.
-pub fn own_folder() -> Option<PathBuf> {
+pub(crate) fn own_folder() -> Option<PathBuf> {
     let folder = std::env::current_exe().ok()?.parent()?.parent()?.join("lib");
     folder.join("libmpi_abi.so.1").exists().then_some(folder)
 }
@@ -95,7 +95,7 @@ fn is_lacking(name: &str, linked: &[PathBuf], set: Option<&OsStr>, own: &Path) -
 }
 
 /// Where the loader finds a library: folders of the program's, those of the variable, the system's.
-pub fn find(name: &str, linked: &[PathBuf], set: Option<&OsStr>) -> Option<PathBuf> {
+pub(crate) fn find(name: &str, linked: &[PathBuf], set: Option<&OsStr>) -> Option<PathBuf> {
     let set = set.into_iter().flat_map(std::env::split_paths);
     let folders = linked.iter().cloned().chain(set).chain(LAST.map(PathBuf::from));
     let mut files = folders.map(|folder| folder.join(name));

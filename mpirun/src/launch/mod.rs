@@ -1,15 +1,15 @@
 //! Starting ranks and agents, and what a program needs before it can start.
 
-pub mod abi;
-pub mod elf;
-pub mod environment;
-pub mod family;
-pub mod foreign;
-pub mod late_names;
-pub mod launcher;
-pub mod loader;
-pub mod presets;
-pub mod program;
-pub mod resources;
-pub mod spawn;
-pub mod watchdog;
+pub(crate) mod abi;
+pub(crate) mod elf;
+pub(crate) mod environment;
+pub(crate) mod family;
+pub(crate) mod foreign;
+pub(crate) mod late_names;
+pub(crate) mod launcher;
+pub(crate) mod loader;
+pub(crate) mod presets;
+pub(crate) mod program;
+pub(crate) mod resources;
+pub(crate) mod spawn;
+pub(crate) mod watchdog;

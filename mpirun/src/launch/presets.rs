@@ -5,11 +5,12 @@ use crate::plan::PlanSettings;
 use crate::plan::allocation::{Allocation, System};
 
 /// Stands for the host in the words of a launcher; without it, the host follows them.
-pub const HOST: &str = "{host}";
+pub(crate) const HOST: &str = "{host}";
 
 /// What is called where nothing says otherwise. A question for a password could not be answered, since many
 /// may come at once; a host that does not answer shall not hold the job for minutes.
-pub const SSH: &[&str] = &["ssh", "-x", "-oBatchMode=yes", "-oConnectTimeout=10", "-oServerAliveInterval=5"];
+pub(crate) const SSH: &[&str] =
+    &["ssh", "-x", "-oBatchMode=yes", "-oConnectTimeout=10", "-oServerAliveInterval=5"];
 
 /// Unbuffered: the agent's messages are not lines.
 const SRUN: &[&str] = &["srun", "-Q", "-u", "-N1", "-n1", "--mpi=none", "--cpu-bind=none", "-w"];
@@ -57,26 +58,26 @@ const NOT_FOR_AGENTS: [&str; 24] = [
 ];
 
 /// Where the operator of Kubernetes, or a user, has put further words for `ssh`.
-pub const EXTRA_WORDS: [&str; 3] =
+pub(crate) const EXTRA_WORDS: [&str; 3] =
     ["HYDRA_LAUNCH_EXTRA_ARGS", "I_MPI_HYDRA_BOOTSTRAP_EXEC_EXTRA_ARGS", "OMPI_MCA_plm_rsh_args"];
 
 /// Where the operator puts a launcher of its own.
-pub const AGENT_VARIABLES: [&str; 3] =
+pub(crate) const AGENT_VARIABLES: [&str; 3] =
     ["OMPI_MCA_plm_rsh_agent", "PRTE_MCA_plm_ssh_agent", "I_MPI_HYDRA_BOOTSTRAP_EXEC"];
 
 /// The words of a launcher that is known by this name.
-pub fn named(name: &str) -> Option<Vec<String>> {
+pub(crate) fn named(name: &str) -> Option<Vec<String>> {
     let (_, _, words) = PRESETS.iter().find(|(own, other, _)| *own == name || *other == name)?;
     Some(strings(words))
 }
 
 /// All names, for messages.
-pub fn names() -> String {
+pub(crate) fn names() -> String {
     PRESETS.map(|(name, _, _)| name).join(", ")
 }
 
 /// `ssh` as it is called here.
-pub fn ssh() -> Vec<String> {
+pub(crate) fn ssh() -> Vec<String> {
     strings(SSH)
 }
 
@@ -86,7 +87,7 @@ fn strings(words: &[&str]) -> Vec<String> {
 
 /// Chooses a launcher where the user has named none: that of the batch system if it is there, or `ssh`. `get` reads the
 /// environment, `is_there` looks for programs.
-pub fn choose(
+pub(crate) fn choose(
     settings: &mut PlanSettings,
     get: impl Fn(&str) -> Option<String>,
     is_there: impl Fn(&str) -> bool,
@@ -116,18 +117,18 @@ pub fn choose(
 }
 
 /// Whether hosts are names that Kubernetes will know in a while, and `ssh` has to find.
-pub fn awaits_names(allocation: Option<&Allocation>, launcher: &[String]) -> bool {
+pub(crate) fn awaits_names(allocation: Option<&Allocation>, launcher: &[String]) -> bool {
     let by_ssh = launcher.first().is_none_or(|program| base(program) == "ssh");
     by_ssh && allocation.is_some_and(|allocation| allocation.system == System::Kubernetes)
 }
 
 /// Whether the launcher runs words as they are.
-pub fn runs_without_shell(launcher: &[String]) -> bool {
+pub(crate) fn runs_without_shell(launcher: &[String]) -> bool {
     launcher.first().is_some_and(|program| WITHOUT_SHELL.contains(&base(program)))
 }
 
 /// What the launcher itself must see of the environment, and what not.
-pub fn prepare(command: &mut std::process::Command, launcher: &[String]) {
+pub(crate) fn prepare(command: &mut std::process::Command, launcher: &[String]) {
     if launcher.first().is_some_and(|program| base(program) == "srun") {
         for name in NOT_FOR_AGENTS {
             command.env_remove(name);

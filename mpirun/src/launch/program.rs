@@ -7,7 +7,7 @@ use crate::cli::standard::find_program;
 use crate::plan::{App, JobPlan};
 
 /// The file of a program, found as the kernel and the C library will find it.
-pub fn program_file(plan: &JobPlan, app: &App) -> Option<PathBuf> {
+pub(crate) fn program_file(plan: &JobPlan, app: &App) -> Option<PathBuf> {
     let place = app.directory.as_ref().map(PathBuf::from).unwrap_or_default();
     if app.program.as_encoded_bytes().contains(&b'/') {
         return Some(place.join(&app.program));
@@ -17,7 +17,7 @@ pub fn program_file(plan: &JobPlan, app: &App) -> Option<PathBuf> {
 }
 
 /// A variable as a program will have it.
-pub fn variable(plan: &JobPlan, app: &App, name: &str) -> Option<OsString> {
+pub(crate) fn variable(plan: &JobPlan, app: &App, name: &str) -> Option<OsString> {
     let set = plan.settings.environment.iter().chain(&app.environment).rev().find(|(key, _)| key == name);
     set.map(|(_, value)| value.clone()).or_else(|| std::env::var_os(name))
 }

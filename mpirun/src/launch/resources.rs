@@ -21,7 +21,7 @@ use crate::watch::exit_cause::Refusal;
 
 /// The launcher's ends of it all.
 #[derive(Debug)]
-pub struct JobResources {
+pub(crate) struct JobResources {
     segment: OwnedFd,
     status_page: OwnedFd,
     control: OwnedFd,
@@ -35,7 +35,7 @@ pub struct JobResources {
 
 impl JobResources {
     /// Makes everything for a job whose ranks are at these places.
-    pub fn new(places: &NodeMap, secret: &JobSecret) -> Result<JobResources, Refusal> {
+    pub(crate) fn new(places: &NodeMap, secret: &JobSecret) -> Result<JobResources, Refusal> {
         let resources = JobResources::create(places.size()).and_then(|resources| {
             node_map::write(&resources.status_page, secret, places)?;
             Ok(resources)
@@ -67,7 +67,7 @@ impl JobResources {
     }
 
     /// The part of a job descriptor that is the same for all ranks of this host.
-    pub fn descriptor(&self, plan: &JobPlan) -> Result<JobDescriptor, Refusal> {
+    pub(crate) fn descriptor(&self, plan: &JobPlan) -> Result<JobDescriptor, Refusal> {
         let name =
             |fd| name(fd).map_err(|error| Refusal::system("cannot name the job's shared memory", error));
         Ok(JobDescriptor {
@@ -90,7 +90,7 @@ impl JobResources {
     }
 
     /// Whether the processes that are started next inherit the descriptors.
-    pub fn set_inherited(&self, inherited: bool) {
+    pub(crate) fn set_inherited(&self, inherited: bool) {
         let flags = if inherited { FdFlags::empty() } else { FdFlags::CLOEXEC };
         for fd in [&self.segment, &self.status_page, &self.control, &self.lifeline] {
             // Only a descriptor that is not open is refused.
@@ -99,25 +99,25 @@ impl JobResources {
     }
 
     /// Where `rank` says it stands.
-    pub fn record(&self, rank: u32) -> RankRecord {
+    pub(crate) fn record(&self, rank: u32) -> RankRecord {
         read_record(&self.status_page, rank).unwrap_or_else(|_| RankRecord::absent())
     }
 
     /// The reading end of the control pipe.
-    pub fn notices_fd(&self) -> impl AsFd + '_ {
+    pub(crate) fn notices_fd(&self) -> impl AsFd + '_ {
         &self.notices
     }
 
     /// Empties the control pipe before anybody can attend to what is in it: to start thousands of ranks takes longer than the
     /// first of them wait for room.
-    pub fn keep_notices(&self) {
+    pub(crate) fn keep_notices(&self) {
         while let Some(notice) = self.read_notice() {
             self.early.borrow_mut().push_back(notice);
         }
     }
 
     /// The next notice: of those that were kept, then in the control pipe.
-    pub fn next_notice(&self) -> Option<Notice<'static>> {
+    pub(crate) fn next_notice(&self) -> Option<Notice<'static>> {
         let kept = self.early.borrow_mut().pop_front();
         kept.or_else(|| self.read_notice())
     }
@@ -140,7 +140,7 @@ impl JobResources {
     }
 
     /// Gives the shared memory back, even if a process that has fled from the job still holds the file.
-    pub fn free(&self) {
+    pub(crate) fn free(&self) {
         let _ = ftruncate(&self.segment, 0);
     }
 }
@@ -155,12 +155,12 @@ fn memory_file(name: &str) -> Result<OwnedFd, Errno> {
 
 /// Moves a descriptor that is to be inherited to a number that scripts do not use themselves. Where the
 /// limit on descriptors is lower than that, it stays.
-pub fn out_of_the_way(fd: OwnedFd) -> OwnedFd {
+pub(crate) fn out_of_the_way(fd: OwnedFd) -> OwnedFd {
     fcntl_dupfd_cloexec(&fd, INHERITED_FD_LEAST).unwrap_or(fd)
 }
 
 /// A descriptor's number and inode.
-pub fn name(fd: &OwnedFd) -> Result<FdName, Errno> {
+pub(crate) fn name(fd: &OwnedFd) -> Result<FdName, Errno> {
     use std::os::fd::AsRawFd;
     Ok(FdName { number: fd.as_raw_fd(), inode: fstat(fd)?.st_ino })
 }

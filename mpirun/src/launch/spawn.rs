@@ -39,7 +39,7 @@ const UNBUFFERED: &str = "PYTHONUNBUFFERED";
 /// A rank as `mpirun` sees it: the process that it started, in a process group of its own, with whatever
 /// that process starts in turn.
 #[derive(Debug)]
-pub struct Rank {
+pub(crate) struct Rank {
     /// Its number in the job.
     pub number: u32,
     child: Child,
@@ -61,7 +61,7 @@ pub struct Rank {
 
 impl Rank {
     /// The process.
-    pub fn pid(&self) -> u32 {
+    pub(crate) fn pid(&self) -> u32 {
         self.process_id().as_raw_nonzero().get() as u32
     }
 
@@ -70,12 +70,12 @@ impl Rank {
     }
 
     /// Its group, which has the number of the process that was started.
-    pub fn group(&self) -> Pid {
+    pub(crate) fn group(&self) -> Pid {
         Pid::from_child(&self.child)
     }
 
     /// Goes on as this orphan: the end of that is the rank's.
-    pub fn hand_over(&mut self, orphan: u32) -> Result<(), Errno> {
+    pub(crate) fn hand_over(&mut self, orphan: u32) -> Result<(), Errno> {
         let orphan = i32::try_from(orphan).ok().and_then(Pid::from_raw).ok_or(Errno::SRCH)?;
         self.process = pidfd_open(orphan, PidfdFlags::empty())?;
         (self.successor, self.end) = (Some(orphan), None);
@@ -83,13 +83,13 @@ impl Rank {
     }
 
     /// Sends a signal to everything that is in the rank's process group.
-    pub fn signal(&self, signal: Signal) {
+    pub(crate) fn signal(&self, signal: Signal) {
         let _ = kill_process_group(self.group(), signal);
     }
 
     /// Looks whether the process has ended. It is not reaped: while it is a zombie, its number cannot become
     /// that of another process group, which `mpirun` would then kill for its own.
-    pub fn look_for_end(&mut self) -> Option<End> {
+    pub(crate) fn look_for_end(&mut self) -> Option<End> {
         let options = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
         let status = waitid(WaitId::Pid(self.process_id()), options).ok()??;
         let end = match (status.exit_status(), status.terminating_signal()) {
@@ -101,16 +101,16 @@ impl Rank {
     }
 
     /// Lets the kernel forget the process.
-    pub fn reap(&mut self) {
+    pub(crate) fn reap(&mut self) {
         let _ = self.child.wait();
     }
 }
 
 /// The ranks of this host, what they share, and where they are bound.
-pub type StartedRanks = (Vec<Rank>, JobResources, Binding);
+pub(crate) type StartedRanks = (Vec<Rank>, JobResources, Binding);
 
 /// Starts the ranks of this host, and tells the watchdog of each; if one cannot be started, those that run already are killed.
-pub fn start(
+pub(crate) fn start(
     plan: &JobPlan,
     secret: &JobSecret,
     feed: Feeding,
@@ -307,7 +307,7 @@ impl AnswerPipe {
 
 /// How standard input reaches the ranks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Feeding {
+pub(crate) enum Feeding {
     /// This rank inherits `mpirun`'s own: nothing has to be copied, and nothing is read that it does not want.
     Inherit(u32),
     /// A terminal can be read by `mpirun`'s process group only, so `mpirun` copies what it says.
@@ -320,7 +320,7 @@ pub enum Feeding {
 
 impl Feeding {
     /// At `mpirun` itself.
-    pub fn of(plan: &JobPlan) -> Feeding {
+    pub(crate) fn of(plan: &JobPlan) -> Feeding {
         match Feeding::copied(plan.settings.stdin) {
             Feeding::CopyTo(rank) if !rustix::termios::isatty(rustix::stdio::stdin()) => {
                 Feeding::Inherit(rank)
@@ -330,7 +330,7 @@ impl Feeding {
     }
 
     /// Where nobody can inherit anything, as at an agent.
-    pub fn copied(stdin: StdinTo) -> Feeding {
+    pub(crate) fn copied(stdin: StdinTo) -> Feeding {
         match stdin {
             StdinTo::First => Feeding::CopyTo(0),
             StdinTo::Rank(rank) => Feeding::CopyTo(rank),
@@ -340,7 +340,7 @@ impl Feeding {
     }
 
     /// Whether `mpirun` copies its standard input to this rank.
-    pub fn copies_to(self, rank: u32) -> bool {
+    pub(crate) fn copies_to(self, rank: u32) -> bool {
         self == Feeding::CopyToAll || self == Feeding::CopyTo(rank)
     }
 }
@@ -379,7 +379,7 @@ fn raise_descriptor_limit(size: u32) -> Result<Option<RaisedLimit>, Refusal> {
 }
 
 /// Kills ranks that have been started.
-pub fn end_all(ranks: &mut [Rank]) {
+pub(crate) fn end_all(ranks: &mut [Rank]) {
     for rank in ranks.iter() {
         rank.signal(Signal::KILL);
     }

@@ -20,10 +20,10 @@ use rustix::pipe::{PipeFlags, pipe_with};
 use rustix::process::{Pid, Signal, kill_process_group, test_kill_process_group};
 
 /// The hidden option that makes `mpirun` a watchdog; the number of the process that it watches follows.
-pub const OPTION: &str = "--tern-watchdog";
+pub(crate) const OPTION: &str = "--tern-watchdog";
 
 /// Says in a launcher's environment which `mpirun` or agent has started it.
-pub const LAUNCHER_VARIABLE: &str = "TERN_LAUNCHED_BY";
+pub(crate) const LAUNCHER_VARIABLE: &str = "TERN_LAUNCHED_BY";
 
 /// In the place of a group.
 const COMPLETE: i32 = 0;
@@ -33,7 +33,7 @@ const NAME: &str = "tern-watchdog";
 
 /// A watchdog on duty.
 #[derive(Debug)]
-pub struct Watchdog {
+pub(crate) struct Watchdog {
     child: Child,
     /// Closing it without [`Watchdog::dismiss`] is the alarm.
     lifeline: std::fs::File,
@@ -41,7 +41,7 @@ pub struct Watchdog {
 
 impl Watchdog {
     /// Sets a watchdog, over nobody yet.
-    pub fn post() -> std::io::Result<Watchdog> {
+    pub(crate) fn post() -> std::io::Result<Watchdog> {
         let (read, write) = pipe_with(PipeFlags::CLOEXEC)?;
         let child = Command::new("/proc/self/exe")
             .arg0(NAME)
@@ -58,17 +58,17 @@ impl Watchdog {
     }
 
     /// This rank's process group, too, must not outlive `mpirun`.
-    pub fn watch_over(&mut self, group: Pid) -> std::io::Result<()> {
+    pub(crate) fn watch_over(&mut self, group: Pid) -> std::io::Result<()> {
         self.write_number(group.as_raw_nonzero().get())
     }
 
     /// Nor must this launcher's, but it gets the time in which an agent that runs ends by itself.
-    pub fn watch_over_launcher(&mut self, group: Pid) -> std::io::Result<()> {
+    pub(crate) fn watch_over_launcher(&mut self, group: Pid) -> std::io::Result<()> {
         self.write_number(-group.as_raw_nonzero().get())
     }
 
     /// All have been told of.
-    pub fn is_complete(&mut self) -> std::io::Result<()> {
+    pub(crate) fn is_complete(&mut self) -> std::io::Result<()> {
         self.write_number(COMPLETE)
     }
 
@@ -77,19 +77,19 @@ impl Watchdog {
     }
 
     /// Its process.
-    pub fn pid(&self) -> u32 {
+    pub(crate) fn pid(&self) -> u32 {
         self.child.id()
     }
 
     /// Relieves the watchdog: from here on nothing happens if `mpirun` ends.
-    pub fn dismiss(mut self) {
+    pub(crate) fn dismiss(mut self) {
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
 }
 
 /// Tells a watchdog something, if there is one. A watchdog that cannot be told is none.
-pub fn inform(
+pub(crate) fn inform(
     watchdog: &mut std::io::Result<Watchdog>,
     what: impl FnOnce(&mut Watchdog) -> std::io::Result<()>,
 ) {
@@ -102,7 +102,7 @@ pub fn inform(
 }
 
 /// The watchdog's whole life. Who has started it is said in its argument: its parent may have been killed before it looks.
-pub fn watch(mpirun: u32) {
+pub(crate) fn watch(mpirun: u32) {
     let _ = rustix::thread::set_name(c"tern-watchdog");
     let mut numbers = Vec::new();
     // Ends when mpirun has ended, or fails and then nobody is to be killed.
@@ -167,6 +167,6 @@ fn launchers_of(mpirun: u32) -> impl Iterator<Item = i32> {
 }
 
 /// Whether a process is the watchdog of a job. It ends by itself, and is needed until then: it may be that of a job inside this one.
-pub fn is_watchdog(pid: u32) -> bool {
+pub(crate) fn is_watchdog(pid: u32) -> bool {
     std::fs::read_to_string(format!("/proc/{pid}/comm")).is_ok_and(|name| name.trim_end() == NAME)
 }

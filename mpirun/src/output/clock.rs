@@ -3,7 +3,7 @@
 use std::time::{Duration, SystemTime};
 
 /// Date and time of the day in UTC: `2026-11-24T08:30:05.123Z`.
-pub fn utc(time: SystemTime) -> String {
+pub(crate) fn utc(time: SystemTime) -> String {
     let since = time.duration_since(SystemTime::UNIX_EPOCH).unwrap_or(Duration::ZERO);
     let (days, seconds) = (since.as_secs() / 86_400, since.as_secs() % 86_400);
     let (year, month, day) = date(days);

@@ -14,7 +14,7 @@ const OPEN_MAX: usize = 64;
 
 /// What the options say about the output of ranks.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Style {
+pub(crate) struct Style {
     /// Prefix each line with its rank.
     pub tag: bool,
     /// Prefix each line with the time.
@@ -27,7 +27,7 @@ pub struct Style {
 
 impl Style {
     /// `DIR` or `DIR:nocopy`: the folders of Open MPI, which a script may look into.
-    pub fn set_folder(&mut self, value: &str) {
+    pub(crate) fn set_folder(&mut self, value: &str) {
         let (folder, copies) = split_copies(value);
         self.files = ["stdout", "stderr"].map(|stream| {
             Some(FileNamePattern::new(&format!("{}/1/rank.%R/{stream}", escape(folder)), copies))
@@ -35,7 +35,7 @@ impl Style {
     }
 
     /// `NAME` or `NAME:nocopy`: both streams go to `NAME.1.RANK`.
-    pub fn set_file(&mut self, value: &str) {
+    pub(crate) fn set_file(&mut self, value: &str) {
         let (name, copies) = split_copies(value);
         let pattern = FileNamePattern::new(&format!("{}.1.%R", escape(name)), copies);
         self.files = [Some(pattern.clone()), Some(pattern)];
@@ -52,7 +52,7 @@ fn escape(path: &str) -> String {
 
 /// The name of a file with places for the rank and its host.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct FileNamePattern {
+pub(crate) struct FileNamePattern {
     text: String,
     /// Whether what is written there goes to `mpirun`'s own output, too.
     pub copies: bool,
@@ -64,7 +64,7 @@ impl FileNamePattern {
     }
 
     /// Reads the value of `-outfile-pattern` or `-errfile-pattern`.
-    pub fn parse(option: &str, text: &str) -> Result<FileNamePattern, Refusal> {
+    pub(crate) fn parse(option: &str, text: &str) -> Result<FileNamePattern, Refusal> {
         let mut letters = text.chars();
         while let Some(letter) = letters.next() {
             if letter == '%' && !letters.next().is_some_and(|next| "rgph%".contains(next)) {
@@ -100,7 +100,7 @@ impl FileNamePattern {
 
 /// The rank that writes.
 #[derive(Clone, Copy, Debug)]
-pub struct Writer<'a> {
+pub(crate) struct Writer<'a> {
     /// Its number.
     pub rank: u32,
     /// Digits of the largest number.
@@ -113,7 +113,7 @@ pub struct Writer<'a> {
 
 /// The files.
 #[derive(Debug, Default)]
-pub struct OutputFiles {
+pub(crate) struct OutputFiles {
     open: HashMap<PathBuf, File>,
     /// Files of this job: what another job wrote there before goes away.
     begun: HashSet<PathBuf>,
@@ -121,7 +121,7 @@ pub struct OutputFiles {
 
 impl OutputFiles {
     /// Writes what a rank says. An error names the file.
-    pub fn write(
+    pub(crate) fn write(
         &mut self,
         pattern: &FileNamePattern,
         of: &Writer,

@@ -4,13 +4,13 @@ use crate::limits::LINE_BYTES_MAX;
 
 /// What a stream has said since its last line ended.
 #[derive(Debug, Default)]
-pub struct OutputLines {
+pub(crate) struct OutputLines {
     partial: Vec<u8>,
 }
 
 impl OutputLines {
     /// Takes the next bytes and hands on the whole lines among them, as one piece where possible.
-    pub fn take(&mut self, bytes: &[u8], mut emit: impl FnMut(&[u8])) {
+    pub(crate) fn take(&mut self, bytes: &[u8], mut emit: impl FnMut(&[u8])) {
         let whole = bytes.iter().rposition(|&byte| byte == b'\n').map_or(0, |at| at + 1);
         let (lines, rest) = bytes.split_at(whole);
         if !lines.is_empty() {
@@ -28,7 +28,7 @@ impl OutputLines {
     }
 
     /// Hands on what there is of a line that has not ended.
-    pub fn flush(&mut self, mut emit: impl FnMut(&[u8])) {
+    pub(crate) fn flush(&mut self, mut emit: impl FnMut(&[u8])) {
         if !self.partial.is_empty() {
             emit(&self.partial);
             self.partial.clear();
@@ -37,7 +37,7 @@ impl OutputLines {
     }
 
     /// Whether a line has begun and not ended.
-    pub fn is_partial(&self) -> bool {
+    pub(crate) fn is_partial(&self) -> bool {
         !self.partial.is_empty()
     }
 }

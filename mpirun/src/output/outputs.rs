@@ -12,7 +12,7 @@ use crate::poller::{PollToken, Poller};
 
 /// The sinks into which all lines flow.
 #[derive(Debug)]
-pub struct Outputs {
+pub(crate) struct Outputs {
     sinks: Vec<Gate>,
     /// Which sink is standard output and which standard error: the same one if both lead to one place.
     sink_of: [usize; 2],
@@ -25,7 +25,7 @@ pub struct Outputs {
 
 /// Where the ranks run: files can be named by it.
 #[derive(Debug)]
-pub struct RankHosts {
+pub(crate) struct RankHosts {
     /// Names of the hosts.
     pub names: Vec<String>,
     /// The host of each rank.
@@ -41,7 +41,7 @@ struct Gate {
 
 impl Outputs {
     /// The process's own, for lines in this form.
-    pub fn new(style: Style, places: RankHosts) -> Outputs {
+    pub(crate) fn new(style: Style, places: RankHosts) -> Outputs {
         let (stdout, stderr) = (rustix::stdio::stdout(), rustix::stdio::stderr());
         let one_place = same_place(stdout, stderr);
         let gate = |fd| Gate { sink: OutputSink::new(fd, style.tag, style.timestamp), waiting: false };
@@ -51,18 +51,18 @@ impl Outputs {
     }
 
     /// Whether a person sits at the terminal.
-    pub fn is_interactive(&self) -> bool {
+    pub(crate) fn is_interactive(&self) -> bool {
         let terminal = self.sinks.iter().any(|gate| gate.sink.is_terminal());
         terminal || rustix::termios::isatty(rustix::stdio::stdin())
     }
 
     /// Says something of `mpirun`'s own.
-    pub fn say(&mut self, text: &str) {
+    pub(crate) fn say(&mut self, text: &str) {
         self.sinks[self.sink_of[1]].sink.push(OWN, format!("mpirun: {text}\n").as_bytes());
     }
 
     /// Writes what the sinks take. An error names the stream: 0 is standard output.
-    pub fn flush(&mut self, poller: &Poller) -> Result<(), (usize, Errno)> {
+    pub(crate) fn flush(&mut self, poller: &Poller) -> Result<(), (usize, Errno)> {
         let mut result = self.failure.take().map_or(Ok(()), Err);
         for (index, gate) in self.sinks.iter_mut().enumerate() {
             if let Err(error) = gate.flush(index as u32, poller) {
@@ -73,7 +73,7 @@ impl Outputs {
     }
 
     /// Writes all that there is, however long it takes.
-    pub fn flush_at_once(&mut self) {
+    pub(crate) fn flush_at_once(&mut self) {
         while self.has_pending() && self.sinks.iter_mut().all(|gate| gate.sink.flush().is_ok()) {
             std::thread::sleep(Duration::from_millis(1));
         }
@@ -98,7 +98,7 @@ impl Outputs {
     }
 
     /// Whether something waits to be written.
-    pub fn has_pending(&self) -> bool {
+    pub(crate) fn has_pending(&self) -> bool {
         self.sinks.iter().any(|gate| gate.sink.has_pending())
     }
 }

@@ -16,14 +16,14 @@ use crate::limits::{SINK_BYTES_MAX, WRITE_BYTES};
 use crate::output::clock;
 
 /// Whose line it is.
-pub type LineSource = u32;
+pub(crate) type LineSource = u32;
 
 /// `mpirun` itself, which has something to say too.
-pub const OWN: LineSource = u32::MAX;
+pub(crate) const OWN: LineSource = u32::MAX;
 
 /// One place to which lines go.
 #[derive(Debug)]
-pub struct OutputSink {
+pub(crate) struct OutputSink {
     fd: BorrowedFd<'static>,
     /// Whether it can make a writer wait, as a pipe and unlike a file.
     can_wait: bool,
@@ -41,7 +41,7 @@ pub struct OutputSink {
 
 impl OutputSink {
     /// A sink on `fd`; if `tagged`, each line gets its rank as a prefix, and if `stamped`, the time.
-    pub fn new(fd: BorrowedFd<'static>, tagged: bool, stamped: bool) -> OutputSink {
+    pub(crate) fn new(fd: BorrowedFd<'static>, tagged: bool, stamped: bool) -> OutputSink {
         let kind = fstat(fd).map(|stat| FileType::from_raw_mode(stat.st_mode));
         let can_wait = matches!(kind, Ok(FileType::Fifo | FileType::Socket | FileType::CharacterDevice));
         let terminal = rustix::termios::isatty(fd);
@@ -59,7 +59,7 @@ impl OutputSink {
     }
 
     /// Takes whole lines, or a piece of one.
-    pub fn push(&mut self, source: LineSource, bytes: &[u8]) {
+    pub(crate) fn push(&mut self, source: LineSource, bytes: &[u8]) {
         if self.broken {
             return;
         }
@@ -96,7 +96,7 @@ impl OutputSink {
     }
 
     /// Writes what can be written without waiting. An error is returned once; after it nothing is taken.
-    pub fn flush(&mut self) -> Result<(), Errno> {
+    pub(crate) fn flush(&mut self) -> Result<(), Errno> {
         let result = self.write_pending();
         if result.is_err() {
             self.broken = true;
@@ -124,17 +124,17 @@ impl OutputSink {
     }
 
     /// Whether something waits to be written.
-    pub fn has_pending(&self) -> bool {
+    pub(crate) fn has_pending(&self) -> bool {
         !self.pending.is_empty()
     }
 
     /// Whether more should not be taken now.
-    pub fn is_full(&self) -> bool {
+    pub(crate) fn is_full(&self) -> bool {
         self.pending.len() >= SINK_BYTES_MAX
     }
 
     /// Whether a person is looking.
-    pub fn is_terminal(&self) -> bool {
+    pub(crate) fn is_terminal(&self) -> bool {
         self.terminal
     }
 
@@ -161,7 +161,7 @@ impl AsFd for OutputSink {
 }
 
 /// Whether two descriptors lead to one place, so that their lines must not mix.
-pub fn same_place(a: impl AsFd, b: impl AsFd) -> bool {
+pub(crate) fn same_place(a: impl AsFd, b: impl AsFd) -> bool {
     match (fstat(a), fstat(b)) {
         (Ok(a), Ok(b)) => (a.st_dev, a.st_ino) == (b.st_dev, b.st_ino),
         _ => false,

@@ -15,7 +15,7 @@ use crate::poller::{PollToken, Poller};
 
 /// Standard input on its way to the ranks.
 #[derive(Debug)]
-pub struct Feed {
+pub(crate) struct Feed {
     readers: Vec<Option<StdinReader>>,
     buffer: Vec<u8>,
     source: StdinSource,
@@ -52,7 +52,7 @@ enum StdinSource {
 
 impl Feed {
     /// Starts to feed these pipes, and these ranks of other hosts.
-    pub fn new(pipes: Vec<OwnedFd>, far: Vec<u32>, poller: &Poller) -> Feed {
+    pub(crate) fn new(pipes: Vec<OwnedFd>, far: Vec<u32>, poller: &Poller) -> Feed {
         let ways = pipes.into_iter().map(ReaderWay::Pipe).chain(far.into_iter().map(ReaderWay::Agent));
         let readers = ways.map(|way| Some(StdinReader { way, taken: 0, waiting: false })).collect();
         let mut feed = Feed { readers, buffer: Vec::new(), source: StdinSource::Idle, outgoing: Vec::new() };
@@ -61,12 +61,12 @@ impl Feed {
     }
 
     /// What is to be sent to ranks of other hosts.
-    pub fn take_outgoing(&mut self) -> Vec<(u32, Vec<u8>)> {
+    pub(crate) fn take_outgoing(&mut self) -> Vec<(u32, Vec<u8>)> {
         std::mem::take(&mut self.outgoing)
     }
 
     /// A rank of another host has taken what was sent last; `closed`, it wants no more.
-    pub fn on_taken(&mut self, rank: u32, closed: bool, poller: &Poller) {
+    pub(crate) fn on_taken(&mut self, rank: u32, closed: bool, poller: &Poller) {
         let is_it = |reader: &StdinReader| matches!(reader.way, ReaderWay::Agent(other) if other == rank);
         let Some(slot) = self.readers.iter_mut().find(|slot| slot.as_ref().is_some_and(is_it)) else {
             return;
@@ -79,7 +79,7 @@ impl Feed {
     }
 
     /// Standard input has something, or has ended.
-    pub fn on_stdin(&mut self, poller: &Poller) {
+    pub(crate) fn on_stdin(&mut self, poller: &Poller) {
         poller.remove(stdin());
         self.source = StdinSource::Idle;
         self.read();
@@ -87,7 +87,7 @@ impl Feed {
     }
 
     /// A reader has room, or has gone.
-    pub fn on_reader(&mut self, index: u32, poller: &Poller) {
+    pub(crate) fn on_reader(&mut self, index: u32, poller: &Poller) {
         if let Some(Some(reader)) = self.readers.get_mut(index as usize)
             && let ReaderWay::Pipe(pipe) = &reader.way
         {
@@ -98,7 +98,7 @@ impl Feed {
     }
 
     /// When to look again whether the terminal may be read.
-    pub fn due(&self) -> Option<Instant> {
+    pub(crate) fn due(&self) -> Option<Instant> {
         match self.source {
             StdinSource::Background(until) => Some(until),
             _ => None,
@@ -106,7 +106,7 @@ impl Feed {
     }
 
     /// Looks again.
-    pub fn tick(&mut self, now: Instant, poller: &Poller) {
+    pub(crate) fn tick(&mut self, now: Instant, poller: &Poller) {
         if self.due().is_some_and(|due| now >= due) {
             self.source = StdinSource::Idle;
             self.advance(poller);

@@ -9,7 +9,7 @@ use crate::poller::{PollToken, Poller};
 
 /// The pipes to the ranks that get standard input.
 #[derive(Debug)]
-pub struct StdinPipes {
+pub(crate) struct StdinPipes {
     ranks: HashMap<u32, StdinPipe>,
 }
 
@@ -23,7 +23,7 @@ struct StdinPipe {
 
 /// What has become of a piece of input.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum TakenInput {
+pub(crate) enum TakenInput {
     /// The rank's pipe has no room for all of it yet.
     NotYet,
     /// The next may come.
@@ -34,13 +34,13 @@ pub enum TakenInput {
 
 impl StdinPipes {
     /// The pipes, each with its rank.
-    pub fn new(pipes: impl Iterator<Item = (u32, OwnedFd)>) -> StdinPipes {
+    pub(crate) fn new(pipes: impl Iterator<Item = (u32, OwnedFd)>) -> StdinPipes {
         let stdin_pipe = |pipe| StdinPipe { pipe, buffer: Vec::new(), written: 0, waiting: false };
         StdinPipes { ranks: pipes.map(|(rank, pipe)| (rank, stdin_pipe(pipe))).collect() }
     }
 
     /// The next piece for a rank; an empty one is the end. `mpirun` sends one at a time.
-    pub fn on_input(&mut self, rank: u32, bytes: Vec<u8>, poller: &Poller) -> TakenInput {
+    pub(crate) fn on_input(&mut self, rank: u32, bytes: Vec<u8>, poller: &Poller) -> TakenInput {
         if bytes.is_empty() {
             self.close(rank, poller);
             return TakenInput::NotYet;
@@ -51,7 +51,7 @@ impl StdinPipes {
     }
 
     /// The pipe of a rank has room, or nobody reads it any more.
-    pub fn on_room(&mut self, rank: u32, poller: &Poller) -> TakenInput {
+    pub(crate) fn on_room(&mut self, rank: u32, poller: &Poller) -> TakenInput {
         if let Some(stdin_pipe) = self.ranks.get_mut(&rank) {
             poller.remove(&stdin_pipe.pipe);
             stdin_pipe.waiting = false;

@@ -10,7 +10,7 @@ use crate::output::lines::OutputLines;
 use crate::poller::{PollToken, Poller};
 
 /// Where the lines go: to `mpirun`'s own output, or from an agent to `mpirun`.
-pub trait LineSink {
+pub(crate) trait LineSink {
     /// Takes whole lines of a rank, or a piece of one.
     fn take(&mut self, rank: u32, error: bool, bytes: &[u8]);
 
@@ -20,7 +20,7 @@ pub trait LineSink {
 
 /// All streams of this host's ranks. Those of the rank at index i are 2 i (standard output) and 2 i + 1 (standard error).
 #[derive(Debug)]
-pub struct Streams {
+pub(crate) struct Streams {
     streams: Vec<Stream>,
     /// Streams that are not read because nobody takes what they say.
     paused: Vec<usize>,
@@ -49,7 +49,7 @@ enum Read {
 
 impl Streams {
     /// Starts to read these pipes, two of each rank.
-    pub fn new(
+    pub(crate) fn new(
         pipes: impl Iterator<Item = (u32, [OwnedFd; 2])>,
         interactive: bool,
         poller: &Poller,
@@ -71,19 +71,19 @@ impl Streams {
     }
 
     /// A stream has output, or has ended.
-    pub fn on_stream(&mut self, index: u32, line_sink: &mut impl LineSink, poller: &Poller) {
+    pub(crate) fn on_stream(&mut self, index: u32, line_sink: &mut impl LineSink, poller: &Poller) {
         self.read(index as usize, line_sink, poller);
     }
 
     /// Takes what the rank at `index` has said until now: its last words before its end is reported.
-    pub fn drain_rank(&mut self, index: usize, line_sink: &mut impl LineSink, poller: &Poller) {
+    pub(crate) fn drain_rank(&mut self, index: usize, line_sink: &mut impl LineSink, poller: &Poller) {
         for index in [2 * index, 2 * index + 1] {
             while self.read(index, line_sink, poller) == Read::Something {}
         }
     }
 
     /// Reads on where more is taken again.
-    pub fn resume(&mut self, line_sink: &impl LineSink, poller: &Poller) {
+    pub(crate) fn resume(&mut self, line_sink: &impl LineSink, poller: &Poller) {
         for index in std::mem::take(&mut self.paused) {
             let full = line_sink.is_full(is_error(index));
             if full || self.wait_for(index, poller).is_err() {
@@ -93,12 +93,12 @@ impl Streams {
     }
 
     /// When a line without an end is to be shown.
-    pub fn due(&self) -> Option<Instant> {
+    pub(crate) fn due(&self) -> Option<Instant> {
         self.prompts.first().map(|&(_, since)| since + PROMPT_DELAY)
     }
 
     /// Shows lines that have waited long enough for their ends.
-    pub fn tick(&mut self, now: Instant, line_sink: &mut impl LineSink) {
+    pub(crate) fn tick(&mut self, now: Instant, line_sink: &mut impl LineSink) {
         while self.due().is_some_and(|due| now >= due) {
             let (index, _) = self.prompts.remove(0);
             self.flush_line(index, line_sink);
@@ -106,17 +106,17 @@ impl Streams {
     }
 
     /// Whether every stream has ended.
-    pub fn are_closed(&self) -> bool {
+    pub(crate) fn are_closed(&self) -> bool {
         self.open == 0
     }
 
     /// Whether both streams of the rank at `index` have ended.
-    pub fn is_silent(&self, index: usize) -> bool {
+    pub(crate) fn is_silent(&self, index: usize) -> bool {
         self.streams[2 * index].pipe.is_none() && self.streams[2 * index + 1].pipe.is_none()
     }
 
     /// Reads no more from streams that others still hold open.
-    pub fn close_all(&mut self, line_sink: &mut impl LineSink, poller: &Poller) {
+    pub(crate) fn close_all(&mut self, line_sink: &mut impl LineSink, poller: &Poller) {
         for index in 0..self.streams.len() {
             self.close(index, line_sink, poller);
         }

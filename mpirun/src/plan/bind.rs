@@ -23,23 +23,23 @@ const NAMES: [(&str, Level); 10] = [
 ];
 
 /// The part with this name.
-pub fn parse_part(name: &str) -> Option<Level> {
+pub(crate) fn parse_part(name: &str) -> Option<Level> {
     NAMES.iter().find(|(known, _)| *known == name).map(|(_, level)| *level)
 }
 
 /// All names, for messages.
-pub fn names_of_parts() -> String {
+pub(crate) fn names_of_parts() -> String {
     NAMES.map(|(name, _)| name).join(", ")
 }
 
 /// The name of a part.
-pub fn name_of(level: Level) -> &'static str {
+pub(crate) fn name_of(level: Level) -> &'static str {
     NAMES.iter().find(|(_, known)| *known == level).map_or("machine", |(name, _)| name)
 }
 
 /// In which order the ranks of a host take its parts.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub enum BindOrder {
+pub(crate) enum BindOrder {
     /// One after the other.
     #[default]
     InTurn,
@@ -53,7 +53,7 @@ pub enum BindOrder {
 
 impl BindOrder {
     /// Reads what `--map-by` says, without what follows the last colon but in `ppr:N:PART` and `dist:DEVICE`.
-    pub fn parse(value: &str) -> Result<(MapBy, BindOrder), Refusal> {
+    pub(crate) fn parse(value: &str) -> Result<(MapBy, BindOrder), Refusal> {
         if let Some(part) = parse_part(value) {
             return Ok((MapBy::Slot, BindOrder::Round(part)));
         }
@@ -81,7 +81,7 @@ impl BindOrder {
 
 /// What becomes of ranks that have to share what each should have alone.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Overload {
+pub(crate) enum Overload {
     /// They run, and a line says so.
     #[default]
     Told,
@@ -93,7 +93,7 @@ pub enum Overload {
 
 /// How ranks are bound.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Bind {
+pub(crate) struct Bind {
     /// To a part of which level; `None` is to nothing.
     pub to: Option<Level>,
     /// The user has said that.
@@ -116,7 +116,7 @@ pub struct Bind {
 
 impl Bind {
     /// Takes the value of `--bind-to`, with what others know behind a colon.
-    pub fn take(&mut self, value: &str) -> Result<(), Refusal> {
+    pub(crate) fn take(&mut self, value: &str) -> Result<(), Refusal> {
         let (to, qualifiers) = value.split_once(':').unwrap_or((value, ""));
         (self.is_said, self.overload) = (true, Overload::Told);
         self.lists.clear();
@@ -158,7 +158,7 @@ impl Bind {
     }
 
     /// The order of `--map-by`. Ranks are bound to the parts that it names, unless the user says otherwise.
-    pub fn set_order(&mut self, order: BindOrder) {
+    pub(crate) fn set_order(&mut self, order: BindOrder) {
         if !self.is_said {
             self.to = order.natural_binding();
         }
@@ -166,7 +166,7 @@ impl Bind {
     }
 
     /// Each rank gets so many cores, or so many of what `--bind-to` names.
-    pub fn widen(&mut self, width: u32) {
+    pub(crate) fn widen(&mut self, width: u32) {
         self.width = width;
         if !self.is_said {
             (self.to, self.is_said) = (Some(Level::Core), true);
@@ -174,7 +174,7 @@ impl Bind {
     }
 
     /// The part that `--map-by` names in vain, since ranks are not bound.
-    pub fn ineffective_order(&self) -> Option<&'static str> {
+    pub(crate) fn ineffective_order(&self) -> Option<&'static str> {
         match self.to {
             None => self.order.natural_binding().map(name_of),
             Some(_) => None,
@@ -182,7 +182,7 @@ impl Bind {
     }
 
     /// The level of the parts to which ranks are bound: a core may be meant as one hardware thread.
-    pub fn level(&self) -> Option<Level> {
+    pub(crate) fn level(&self) -> Option<Level> {
         self.to.map(|level| if self.threads && level == Level::Core { Level::HwThread } else { level })
     }
 }

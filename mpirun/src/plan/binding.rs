@@ -12,7 +12,7 @@ use crate::watch::exit_cause::Refusal;
 
 /// Where the ranks of this host may run.
 #[derive(Debug)]
-pub struct Binding {
+pub(crate) struct Binding {
     /// Where `mpirun` may run, and ranks that are not bound.
     own: Vec<u32>,
     /// What is known of these processors; nothing, where ranks are not bound.
@@ -22,7 +22,7 @@ pub struct Binding {
 
 impl Binding {
     /// Divides the processors that `mpirun` itself may use among so many ranks.
-    pub fn new(bind: &Bind, ranks: u32) -> Result<Binding, Refusal> {
+    pub(crate) fn new(bind: &Bind, ranks: u32) -> Result<Binding, Refusal> {
         let own = own_processors();
         if bind.to.is_none() && bind.cpus.is_empty() && bind.lists.is_empty() {
             return Ok(Binding { own, host: MachineTopology::default(), layout: ProcessorLayout::default() });
@@ -33,23 +33,23 @@ impl Binding {
     }
 
     /// Whether ranks are bound.
-    pub fn is_bound(&self) -> bool {
+    pub(crate) fn is_bound(&self) -> bool {
         !self.layout.sets.is_empty()
     }
 
     /// What is to be said about it.
-    pub fn remarks(&self) -> &[String] {
+    pub(crate) fn remarks(&self) -> &[String] {
         &self.layout.remarks
     }
 
     /// Processors that the ranks can use together.
-    pub fn processors(&self) -> u32 {
+    pub(crate) fn processors(&self) -> u32 {
         let bound: BTreeSet<u32> = self.layout.sets.iter().flatten().copied().collect();
         if bound.is_empty() { self.own.len() as u32 } else { bound.len() as u32 }
     }
 
     /// Makes the processes that are started next run where the rank with this index on this host belongs: they inherit it.
-    pub fn apply(&self, index: u32) -> Result<(), Refusal> {
+    pub(crate) fn apply(&self, index: u32) -> Result<(), Refusal> {
         if !self.is_bound() {
             return Ok(());
         }
@@ -58,14 +58,14 @@ impl Binding {
     }
 
     /// Makes `mpirun` run where it ran before.
-    pub fn restore(&self) {
+    pub(crate) fn restore(&self) {
         if self.is_bound() {
             let _ = sched_setaffinity(None, &mask(&self.own));
         }
     }
 
     /// Where a rank may run, in words.
-    pub fn describe(&self, index: u32) -> String {
+    pub(crate) fn describe(&self, index: u32) -> String {
         let set = self.of(index);
         if !self.is_bound() {
             return format!("not bound: may run on {}", processors(set));

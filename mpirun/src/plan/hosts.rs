@@ -7,7 +7,7 @@ use crate::watch::exit_cause::Refusal;
 
 /// A host that may run ranks.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Host {
+pub(crate) struct Host {
     /// As the user wrote it: what the launcher is called with.
     pub name: String,
     /// Ranks that it is meant for; `None` if nobody said so.
@@ -16,7 +16,7 @@ pub struct Host {
 
 impl Host {
     /// `name` or `name:slots`; `::1` is a name, and `[::1]:2` the same host with slots.
-    pub fn parse(text: &str) -> Result<Host, Refusal> {
+    pub(crate) fn parse(text: &str) -> Result<Host, Refusal> {
         match split_slots(text) {
             (name, Some(slots)) => Host::with_slots(name, slots),
             (name, None) => Host::named(name, None),
@@ -114,7 +114,7 @@ fn unknown_word(word: &str) -> Refusal {
 }
 
 /// Reads a host file.
-pub fn read(path: &Path) -> Result<Vec<Host>, Refusal> {
+pub(crate) fn read(path: &Path) -> Result<Vec<Host>, Refusal> {
     let name = path.display();
     let text = std::fs::read_to_string(path)
         .map_err(|error| Refusal::usage(format!("cannot read the host file '{name}': {error}")))?;
@@ -123,7 +123,7 @@ pub fn read(path: &Path) -> Result<Vec<Host>, Refusal> {
 }
 
 /// The hosts of a host file, or what is wrong in which line.
-pub fn parse(text: &str) -> Result<Vec<Host>, (usize, Refusal)> {
+pub(crate) fn parse(text: &str) -> Result<Vec<Host>, (usize, Refusal)> {
     let lines = (1..).zip(text.lines());
     let hosts = lines.map(|(number, line)| Host::parse_line(line).map_err(|refusal| (number, refusal)));
     let hosts: Result<Vec<_>, _> = hosts.collect();
@@ -131,7 +131,7 @@ pub fn parse(text: &str) -> Result<Vec<Host>, (usize, Refusal)> {
 }
 
 /// A host that is named several times has the slots of all its names, at the place of the first.
-pub fn merge(hosts: impl Iterator<Item = Host>) -> Vec<Host> {
+pub(crate) fn merge(hosts: impl Iterator<Item = Host>) -> Vec<Host> {
     let mut merged: Vec<Host> = Vec::new();
     for host in hosts {
         match merged.iter_mut().find(|other| other.name == host.name) {
@@ -143,17 +143,17 @@ pub fn merge(hosts: impl Iterator<Item = Host>) -> Vec<Host> {
 }
 
 /// A host without a number of slots has one.
-pub fn slots(host: &Host) -> u32 {
+pub(crate) fn slots(host: &Host) -> u32 {
     host.slots.unwrap_or(1)
 }
 
 /// This machine's name.
-pub fn own_name() -> String {
+pub(crate) fn own_name() -> String {
     rustix::system::uname().nodename().to_string_lossy().into_owned()
 }
 
 /// Whether a name is this machine's, so that no launcher is needed.
-pub fn is_local(name: &str) -> bool {
+pub(crate) fn is_local(name: &str) -> bool {
     let own = own_name();
     let short = own.split('.').next().unwrap_or_default();
     // Batch systems write names with their domain, also where the machine calls itself without.

@@ -8,7 +8,7 @@ use crate::watch::exit_cause::Refusal;
 
 /// The processors of each rank of a host.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub struct ProcessorLayout {
+pub(crate) struct ProcessorLayout {
     /// For each rank in turn; empty if ranks are not bound.
     pub sets: Vec<Vec<u32>>,
     /// What is said about it.
@@ -16,7 +16,7 @@ pub struct ProcessorLayout {
 }
 
 /// Gives each of `ranks` ranks its processors. `node_of` tells near which memory node a device is.
-pub fn lay_out(
+pub(crate) fn lay_out(
     host: &MachineTopology,
     bind: &Bind,
     ranks: u32,

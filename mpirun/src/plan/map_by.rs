@@ -9,7 +9,7 @@ use crate::watch::exit_cause::Refusal;
 
 /// In which order ranks go to the hosts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub enum MapBy {
+pub(crate) enum MapBy {
     /// All slots of the first host, then those of the next.
     #[default]
     Slot,
@@ -23,7 +23,7 @@ pub enum MapBy {
 
 impl MapBy {
     /// Reads the option's value, without what follows the last colon but in `ppr:N:node`.
-    pub fn parse(value: &str) -> Result<MapBy, Refusal> {
+    pub(crate) fn parse(value: &str) -> Result<MapBy, Refusal> {
         match value {
             "" | "slot" | "user" | "sys" => Ok(MapBy::Slot),
             "node" | "host" | "rr" => Ok(MapBy::Node),
@@ -35,7 +35,7 @@ impl MapBy {
     }
 
     /// The same, where so many to each part is so many to each host. Only these processors count, if there are any.
-    pub fn counted(self, cpus: &[u32]) -> MapBy {
+    pub(crate) fn counted(self, cpus: &[u32]) -> MapBy {
         let MapBy::PerPart(number, part) = self else { return self };
         let here = MachineTopology::here();
         let usable = if cpus.is_empty() { here } else { here.among(cpus) };
@@ -44,7 +44,7 @@ impl MapBy {
 }
 
 /// A number of ranks or hosts that a job can have.
-pub fn parse_count(text: &str) -> Option<u32> {
+pub(crate) fn parse_count(text: &str) -> Option<u32> {
     text.parse().ok().filter(|number| (1..=RANKS_MAX).contains(number))
 }
 

@@ -1,12 +1,12 @@
 //! What is to be run: the command line with its defaults filled in.
 
-pub mod allocation;
-pub mod bind;
-pub mod binding;
-pub mod hosts;
-pub mod layout;
-pub mod map_by;
-pub mod placement;
+pub(crate) mod allocation;
+pub(crate) mod bind;
+pub(crate) mod binding;
+pub(crate) mod hosts;
+pub(crate) mod layout;
+pub(crate) mod map_by;
+pub(crate) mod placement;
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -27,7 +27,7 @@ use crate::watch::exit_cause::Refusal;
 
 /// One program of the command line.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct App {
+pub(crate) struct App {
     /// Ranks that run it; `None` until [`JobPlan::new`] fills in the default.
     pub count: Option<u32>,
     /// The program.
@@ -50,7 +50,7 @@ pub struct App {
 
 /// Which ranks get `mpirun`'s standard input.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub enum StdinTo {
+pub(crate) enum StdinTo {
     /// Rank 0, unless asked otherwise.
     #[default]
     First,
@@ -64,7 +64,7 @@ pub enum StdinTo {
 
 /// What the options said.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct PlanSettings {
+pub(crate) struct PlanSettings {
     /// The programs, in order.
     pub apps: Vec<App>,
     /// Variables for all of them.
@@ -123,14 +123,14 @@ pub struct PlanSettings {
 
 impl PlanSettings {
     /// The user names a launcher.
-    pub fn set_launcher(&mut self, words: Vec<String>) {
+    pub(crate) fn set_launcher(&mut self, words: Vec<String>) {
         (self.launcher, self.launcher_is_users) = (words, true);
     }
 }
 
 /// A job that can be started.
 #[derive(Debug)]
-pub struct JobPlan {
+pub(crate) struct JobPlan {
     /// What was asked for; every count is filled in.
     pub settings: PlanSettings,
     /// The program of each rank, as an index into the settings' programs.
@@ -151,7 +151,7 @@ pub struct JobPlan {
 
 impl JobPlan {
     /// Fills in the defaults and checks what can be checked before anything runs.
-    pub fn new(mut settings: PlanSettings) -> Result<JobPlan, Refusal> {
+    pub(crate) fn new(mut settings: PlanSettings) -> Result<JobPlan, Refusal> {
         let cores = match settings.bind.cpus.len() as u32 {
             0 => tern_job::cores(),
             named => tern_job::cores().min(named),
@@ -170,38 +170,38 @@ impl JobPlan {
     }
 
     /// Number of ranks.
-    pub fn size(&self) -> u32 {
+    pub(crate) fn size(&self) -> u32 {
         self.places.size()
     }
 
     /// The program of `rank`.
-    pub fn app(&self, rank: u32) -> &App {
+    pub(crate) fn app(&self, rank: u32) -> &App {
         &self.settings.apps[self.app_of[rank as usize]]
     }
 
     /// The ranks of this host in ascending order.
-    pub fn own_ranks(&self) -> Vec<u32> {
+    pub(crate) fn own_ranks(&self) -> Vec<u32> {
         self.here.map(|here| self.places.ranks_of(here).collect()).unwrap_or_default()
     }
 
     /// Names of the hosts but this one.
-    pub fn far_hosts(&self) -> impl Iterator<Item = &str> {
+    pub(crate) fn far_hosts(&self) -> impl Iterator<Item = &str> {
         self.hosts.iter().map(String::as_str).filter(|host| !is_local(host))
     }
 
     /// How many hosts are started from here at most.
-    pub fn tree(&self) -> usize {
+    pub(crate) fn tree(&self) -> usize {
         self.settings.tree.unwrap_or(TREE_ARITY) as usize
     }
 
     /// The hosts that may be used, a line each.
-    pub fn describe_allocation(&self) -> Vec<String> {
+    pub(crate) fn describe_allocation(&self) -> Vec<String> {
         let line = |(host, slots): &(String, u32)| format!("host {host}: {slots} slots");
         self.allocation.iter().map(line).collect()
     }
 
     /// Which ranks run on which host, a line each.
-    pub fn describe_map(&self) -> Vec<String> {
+    pub(crate) fn describe_map(&self) -> Vec<String> {
         let line = |(host, name): (u32, &String)| {
             let ranks: Vec<u32> = self.places.ranks_of(host).collect();
             let s = if ranks.len() == 1 { "" } else { "s" };
@@ -211,7 +211,7 @@ impl JobPlan {
     }
 
     /// A missing directory would otherwise look like a missing program.
-    pub fn check_directories(&self) -> Result<(), Refusal> {
+    pub(crate) fn check_directories(&self) -> Result<(), Refusal> {
         let mut own: Vec<usize> = self.own_ranks().iter().map(|&rank| self.app_of[rank as usize]).collect();
         own.dedup();
         let directories = own.into_iter().filter_map(|app| self.settings.apps[app].directory.as_ref());

@@ -12,7 +12,7 @@ use crate::watch::exit_cause::Refusal;
 
 /// In which order ranks are numbered.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum RankBy {
+pub(crate) enum RankBy {
     /// As they are placed.
     #[default]
     Place,
@@ -50,7 +50,7 @@ impl RankBy {
 
 /// The hosts of a job, and how its ranks are spread over them.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Placement {
+pub(crate) struct Placement {
     /// Names of the hosts that run ranks.
     pub hosts: Vec<String>,
     /// The host of each rank.
@@ -68,7 +68,7 @@ struct PlacedHost {
 }
 
 /// Fills in how many ranks each program has, and places them.
-pub fn place(settings: &mut PlanSettings, cores: u32) -> Result<Placement, Refusal> {
+pub(crate) fn place(settings: &mut PlanSettings, cores: u32) -> Result<Placement, Refusal> {
     let given = settings.allocation.as_ref();
     let common = match settings.hostfile.as_deref() {
         Some(path) => Some(read(path)?),

@@ -10,7 +10,7 @@ use crate::poller::{PollToken, Poller};
 
 /// The pipes to the ranks of this host.
 #[derive(Debug, Default)]
-pub struct Answers {
+pub(crate) struct Answers {
     ranks: HashMap<u32, Pipe>,
 }
 
@@ -24,13 +24,13 @@ struct Pipe {
 
 impl Answers {
     /// The pipes, each with its rank.
-    pub fn new(pipes: impl Iterator<Item = (u32, OwnedFd)>) -> Answers {
+    pub(crate) fn new(pipes: impl Iterator<Item = (u32, OwnedFd)>) -> Answers {
         let pipe = |fd| Pipe { fd, queue: VecDeque::new(), waiting: false };
         Answers { ranks: pipes.map(|(rank, fd)| (rank, pipe(fd))).collect() }
     }
 
     /// Sends an answer, now or when there is room. A rank that asks on and never reads loses the rest.
-    pub fn send(&mut self, rank: u32, answer: Vec<u8>, poller: &Poller) {
+    pub(crate) fn send(&mut self, rank: u32, answer: Vec<u8>, poller: &Poller) {
         let Some(pipe) = self.ranks.get_mut(&rank) else { return };
         if pipe.queue.len() < ANSWERS_QUEUED_MAX {
             pipe.queue.push_back(answer);
@@ -39,7 +39,7 @@ impl Answers {
     }
 
     /// The pipe of this rank has room, or nobody reads it any more.
-    pub fn on_room(&mut self, rank: u32, poller: &Poller) {
+    pub(crate) fn on_room(&mut self, rank: u32, poller: &Poller) {
         if let Some(pipe) = self.ranks.get_mut(&rank) {
             poller.remove(&pipe.fd);
             pipe.waiting = false;

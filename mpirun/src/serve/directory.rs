@@ -8,7 +8,7 @@ use std::rc::Rc;
 
 /// Who wants an endpoint address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Asker {
+pub(crate) enum Asker {
     /// A rank of this host.
     Rank(u32),
     /// A child agent of the tree of agents.
@@ -19,7 +19,7 @@ pub enum Asker {
 
 /// What comes of a question.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Asked {
+pub(crate) enum Asked {
     /// This endpoint address.
     Known(Rc<[u8]>),
     /// Nobody has asked for it before: it is to be asked for.
@@ -30,14 +30,14 @@ pub enum Asked {
 
 /// The endpoint addresses that are known here.
 #[derive(Debug, Default)]
-pub struct AddressDirectory {
+pub(crate) struct AddressDirectory {
     endpoint_addresses: HashMap<u32, Rc<[u8]>>,
     wanted: HashMap<u32, Vec<Asker>>,
 }
 
 impl AddressDirectory {
     /// Somebody wants the endpoint address of `rank`. Asking twice is asking once.
-    pub fn ask(&mut self, rank: u32, asker: Asker) -> Asked {
+    pub(crate) fn ask(&mut self, rank: u32, asker: Asker) -> Asked {
         if let Some(endpoint_address) = self.endpoint_addresses.get(&rank) {
             return Asked::Known(endpoint_address.clone());
         }
@@ -50,7 +50,7 @@ impl AddressDirectory {
     }
 
     /// The endpoint address of `rank` has come. Returns it with those who have waited for it. The first one counts.
-    pub fn learn(&mut self, rank: u32, endpoint_address: &[u8]) -> (Rc<[u8]>, Vec<Asker>) {
+    pub(crate) fn learn(&mut self, rank: u32, endpoint_address: &[u8]) -> (Rc<[u8]>, Vec<Asker>) {
         let endpoint_address =
             self.endpoint_addresses.entry(rank).or_insert_with(|| endpoint_address.into()).clone();
         (endpoint_address, self.wanted.remove(&rank).unwrap_or_default())

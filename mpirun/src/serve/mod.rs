@@ -1,7 +1,7 @@
 //! What ranks ask while they start: the addresses of their peers, and PMI-1.
 
-pub mod answers;
-pub mod directory;
-pub mod names;
-pub mod pmi;
-pub mod spawning;
+pub(crate) mod answers;
+pub(crate) mod directory;
+pub(crate) mod names;
+pub(crate) mod pmi;
+pub(crate) mod spawning;

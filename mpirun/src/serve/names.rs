@@ -6,7 +6,7 @@ use tern_job::pmi::escape;
 use crate::tree::messages::Service;
 
 /// The answer to a question about names.
-pub fn answer(service: &Service) -> String {
+pub(crate) fn answer(service: &Service) -> String {
     match service {
         Service::Publish { service, port } => {
             result("publish", names::publish(service, port, std::process::id()).map(|()| String::new()))

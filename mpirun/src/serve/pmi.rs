@@ -18,11 +18,11 @@ use crate::serve::spawning::Gathering;
 use crate::tree::messages::Service;
 
 /// Keys with their values.
-pub type KeyValues = Vec<(String, String)>;
+pub(crate) type KeyValues = Vec<(String, String)>;
 
 /// What a node supervisor has to do because of what ranks have said.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Demand {
+pub(crate) enum Demand {
     /// All ranks from here on have come to the barrier; these pairs are new.
     Barrier(KeyValues),
     /// A rank ends the job.
@@ -45,7 +45,7 @@ pub enum Demand {
 
 /// The server of one node supervisor.
 #[derive(Debug, Default)]
-pub struct Pmi {
+pub(crate) struct Pmi {
     ranks: HashMap<u32, PmiClient>,
     job: About,
     store: HashMap<String, String>,
@@ -62,7 +62,7 @@ pub struct Pmi {
 
 /// What ranks may ask about the job.
 #[derive(Clone, Debug, Default)]
-pub struct About {
+pub(crate) struct About {
     /// Names the store.
     pub name: String,
     /// `MPI_UNIVERSE_SIZE`.
@@ -84,7 +84,7 @@ struct PmiClient {
 
 impl Pmi {
     /// Serves these ranks, each with its socket and the number of its program.
-    pub fn new(sockets: impl Iterator<Item = (u32, usize, OwnedFd)>, job: About) -> Pmi {
+    pub(crate) fn new(sockets: impl Iterator<Item = (u32, usize, OwnedFd)>, job: About) -> Pmi {
         let client = |app, fd| PmiClient {
             fd,
             app,
@@ -103,17 +103,17 @@ impl Pmi {
     }
 
     /// A barrier is for so many ranks, of this node supervisor and of those behind it.
-    pub fn expect(&mut self, ranks: u32) {
+    pub(crate) fn expect(&mut self, ranks: u32) {
         self.expected = ranks;
     }
 
     /// See [`expect`](Pmi::expect).
-    pub fn expected(&self) -> u32 {
+    pub(crate) fn expected(&self) -> u32 {
         self.expected
     }
 
     /// A rank has said something, or has gone.
-    pub fn on_words(&mut self, rank: u32, poller: &Poller) -> Vec<Demand> {
+    pub(crate) fn on_words(&mut self, rank: u32, poller: &Poller) -> Vec<Demand> {
         let mut demands = Vec::new();
         let Some(client) = self.ranks.get_mut(&rank) else { return demands };
         let open = client.read();
@@ -130,7 +130,7 @@ impl Pmi {
     }
 
     /// So many ranks behind another node supervisor have come to the barrier, with these new pairs.
-    pub fn on_barrier(&mut self, ranks: u32, pairs: KeyValues) -> Option<Demand> {
+    pub(crate) fn on_barrier(&mut self, ranks: u32, pairs: KeyValues) -> Option<Demand> {
         for (key, value) in pairs {
             self.put(&key, &value);
         }
@@ -138,7 +138,7 @@ impl Pmi {
     }
 
     /// All ranks of the job have come to the barrier. These pairs are new, some of them known here.
-    pub fn release(&mut self, pairs: KeyValues) {
+    pub(crate) fn release(&mut self, pairs: KeyValues) {
         self.store.extend(pairs);
         self.fresh.clear();
         self.arrived = 0;
@@ -150,7 +150,7 @@ impl Pmi {
 
     /// What the store holds.
     #[cfg(any(test, fuzzing))]
-    pub fn store_bytes(&self) -> usize {
+    pub(crate) fn store_bytes(&self) -> usize {
         self.store_bytes
     }
 
@@ -213,17 +213,17 @@ impl Pmi {
     }
 
     /// These are in the store from the start.
-    pub fn preset(&mut self, pairs: &KeyValues) {
+    pub(crate) fn preset(&mut self, pairs: &KeyValues) {
         self.store.extend(pairs.iter().cloned());
     }
 
     /// Whether some rank has said that it uses MPI no more.
-    pub fn has_finalized(&self) -> bool {
+    pub(crate) fn has_finalized(&self) -> bool {
         self.has_finalized
     }
 
     /// Whether a rank is still there.
-    pub fn serves(&self, rank: u32) -> bool {
+    pub(crate) fn serves(&self, rank: u32) -> bool {
         self.ranks.contains_key(&rank)
     }
 
@@ -261,7 +261,7 @@ impl Pmi {
     }
 
     /// Says a line to a rank.
-    pub fn say(&mut self, rank: u32, text: &str) {
+    pub(crate) fn say(&mut self, rank: u32, text: &str) {
         if let Some(client) = self.ranks.get_mut(&rank) {
             client.say(text);
         }

@@ -8,7 +8,7 @@ use crate::limits::SPAWN_BYTES_MAX;
 
 /// The programs of a request, and the lines of the command that is coming.
 #[derive(Debug, Default)]
-pub struct Gathering {
+pub(crate) struct Gathering {
     lines: Vec<(String, String)>,
     bytes: usize,
     request: SpawnRequest,
@@ -16,7 +16,7 @@ pub struct Gathering {
 
 impl Gathering {
     /// The next line of a command.
-    pub fn add(&mut self, line: &str) {
+    pub(crate) fn add(&mut self, line: &str) {
         self.bytes += line.len();
         if let Some((key, value)) = line.split_once('=').filter(|_| self.bytes <= SPAWN_BYTES_MAX) {
             self.lines.push((key.into(), value.into()));
@@ -24,7 +24,7 @@ impl Gathering {
     }
 
     /// The command has ended. The whole request if it was its last.
-    pub fn end(&mut self) -> Result<Option<SpawnRequest>, String> {
+    pub(crate) fn end(&mut self) -> Result<Option<SpawnRequest>, String> {
         let lines = std::mem::take(&mut self.lines);
         if self.bytes > SPAWN_BYTES_MAX {
             *self = Gathering::default();

@@ -21,7 +21,7 @@ use crate::watch::exit_cause::Refusal;
 use crate::watch::node::NodeSupervisor;
 
 /// The agent's whole life.
-pub fn serve() -> Result<(), Refusal> {
+pub(crate) fn serve() -> Result<(), Refusal> {
     let _ = rustix::thread::set_name(c"tern-agent");
     let mut poller = Poller::new()?;
     let mut parent = Parent::new(&poller)?;

@@ -12,7 +12,7 @@ use crate::tree::messages::{GREETING, decode, encode};
 
 /// The sending side.
 #[derive(Debug)]
-pub struct ChannelOutbox {
+pub(crate) struct ChannelOutbox {
     fd: Option<OwnedFd>,
     token: PollToken,
     pending: Vec<u8>,
@@ -24,25 +24,25 @@ pub struct ChannelOutbox {
 
 impl ChannelOutbox {
     /// Sends through `fd`, and waits for room as `token`.
-    pub fn new(fd: OwnedFd, token: PollToken) -> Result<ChannelOutbox, Errno> {
+    pub(crate) fn new(fd: OwnedFd, token: PollToken) -> Result<ChannelOutbox, Errno> {
         set_nonblocking(&fd)?;
         Ok(ChannelOutbox { fd: Some(fd), token, pending: Vec::new(), written: 0, waiting: false })
     }
 
     /// Sends bytes that are no message.
-    pub fn push_raw(&mut self, bytes: &[u8]) {
+    pub(crate) fn push_raw(&mut self, bytes: &[u8]) {
         self.pending.extend_from_slice(bytes);
     }
 
     /// Sends a message with the next [`flush`](ChannelOutbox::flush). Into a closed box it is dropped.
-    pub fn push(&mut self, message: &impl Serialize) {
+    pub(crate) fn push(&mut self, message: &impl Serialize) {
         if self.fd.is_some() {
             encode(message, &mut self.pending);
         }
     }
 
     /// There is room again.
-    pub fn on_room(&mut self, poller: &Poller) {
+    pub(crate) fn on_room(&mut self, poller: &Poller) {
         if let Some(fd) = self.fd.as_ref().filter(|_| self.waiting) {
             poller.remove(fd);
         }
@@ -50,7 +50,7 @@ impl ChannelOutbox {
     }
 
     /// Writes what can be written. Once nobody reads, the box is closed.
-    pub fn flush(&mut self, poller: &Poller) {
+    pub(crate) fn flush(&mut self, poller: &Poller) {
         while let Some(fd) = self.fd.as_ref().filter(|_| !self.waiting && self.written < self.pending.len()) {
             match rustix::io::write(fd, &self.pending[self.written..]) {
                 Ok(count) => self.written += count,
@@ -69,7 +69,7 @@ impl ChannelOutbox {
     }
 
     /// Sends no more: the other side reads to the end of what was sent.
-    pub fn close(&mut self, poller: &Poller) {
+    pub(crate) fn close(&mut self, poller: &Poller) {
         self.flush(poller);
         self.on_room(poller);
         self.fd = None;
@@ -79,7 +79,7 @@ impl ChannelOutbox {
 
 /// The receiving side.
 #[derive(Debug)]
-pub struct ChannelInbox {
+pub(crate) struct ChannelInbox {
     fd: OwnedFd,
     buffer: Vec<u8>,
     /// Bytes of `buffer` that have been taken.
@@ -90,7 +90,7 @@ pub struct ChannelInbox {
 
 /// Why nothing more will come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Closed {
+pub(crate) enum Closed {
     /// The other side has ended.
     End,
     /// The other side speaks something else.
@@ -99,13 +99,13 @@ pub enum Closed {
 
 impl ChannelInbox {
     /// Receives from `fd`; with a `awaits_greeting`, whatever comes before its greeting is skipped.
-    pub fn new(fd: OwnedFd, awaits_greeting: bool) -> Result<ChannelInbox, Errno> {
+    pub(crate) fn new(fd: OwnedFd, awaits_greeting: bool) -> Result<ChannelInbox, Errno> {
         set_nonblocking(&fd)?;
         Ok(ChannelInbox { fd, buffer: Vec::new(), taken: 0, awaits_greeting })
     }
 
     /// Reads what has come, as much as one read gives. The messages are to be taken even if an error is returned.
-    pub fn read(&mut self) -> Result<(), Closed> {
+    pub(crate) fn read(&mut self) -> Result<(), Closed> {
         self.buffer.drain(..self.taken);
         self.taken = 0;
         let old = self.buffer.len();
@@ -121,7 +121,7 @@ impl ChannelInbox {
     }
 
     /// The next message that has come whole.
-    pub fn next<'a, T: Deserialize<'a>>(&'a mut self) -> Result<Option<T>, Closed> {
+    pub(crate) fn next<'a, T: Deserialize<'a>>(&'a mut self) -> Result<Option<T>, Closed> {
         if self.awaits_greeting {
             return Ok(None);
         }
@@ -136,12 +136,12 @@ impl ChannelInbox {
     }
 
     /// Whether the other side has not greeted yet.
-    pub fn awaits_greeting(&self) -> bool {
+    pub(crate) fn awaits_greeting(&self) -> bool {
         self.awaits_greeting
     }
 
     /// The beginning of what came instead of a greeting.
-    pub fn babble(&self) -> String {
+    pub(crate) fn babble(&self) -> String {
         let end = if self.awaits_greeting { self.buffer.len().min(200) } else { 0 };
         String::from_utf8_lossy(&self.buffer[..end]).into_owned()
     }

@@ -20,7 +20,7 @@ use crate::tree::messages::{Down, Orders, Up};
 
 /// All child agents.
 #[derive(Debug, Default)]
-pub struct Children {
+pub(crate) struct Children {
     list: Vec<ChildAgent>,
 }
 
@@ -42,11 +42,11 @@ struct ChildAgent {
 }
 
 /// A host that has been lost, and why.
-pub type Loss = (u32, String);
+pub(crate) type Loss = (u32, String);
 
 impl Children {
     /// Starts agents for these hosts, by launchers that end with this process. `orders` are the same for all, but for the hosts.
-    pub fn start(
+    pub(crate) fn start(
         orders: &Orders,
         hosts: &[(u32, String)],
         arity: usize,
@@ -73,47 +73,47 @@ impl Children {
     }
 
     /// All hosts of all child agents.
-    pub fn hosts(&self) -> impl Iterator<Item = u32> + '_ {
+    pub(crate) fn hosts(&self) -> impl Iterator<Item = u32> + '_ {
         self.list.iter().flat_map(|child| child.hosts.iter().copied())
     }
 
     /// The launchers' processes.
-    pub fn pids(&self) -> impl Iterator<Item = u32> + '_ {
+    pub(crate) fn pids(&self) -> impl Iterator<Item = u32> + '_ {
         self.list.iter().map(|child| child.child.id())
     }
 
     /// The child agent on which a host is.
-    pub fn toward(&self, host: u32) -> Option<u32> {
+    pub(crate) fn toward(&self, host: u32) -> Option<u32> {
         let found = self.list.iter().position(|child| child.hosts.binary_search(&host).is_ok());
         found.map(|index| index as u32)
     }
 
     /// Sends a message to one child agent.
-    pub fn send(&mut self, index: u32, message: &Down) {
+    pub(crate) fn send(&mut self, index: u32, message: &Down) {
         if let Some(child) = self.list.get_mut(index as usize) {
             child.to.push(message);
         }
     }
 
     /// Sends a message to all.
-    pub fn broadcast(&mut self, message: &Down) {
+    pub(crate) fn broadcast(&mut self, message: &Down) {
         self.list.iter_mut().for_each(|child| child.to.push(message));
     }
 
     /// Writes what the pipes take.
-    pub fn flush(&mut self, poller: &Poller) {
+    pub(crate) fn flush(&mut self, poller: &Poller) {
         self.list.iter_mut().for_each(|child| child.to.flush(poller));
     }
 
     /// A child agent has room again.
-    pub fn on_room(&mut self, index: u32, poller: &Poller) {
+    pub(crate) fn on_room(&mut self, index: u32, poller: &Poller) {
         if let Some(child) = self.list.get_mut(index as usize) {
             child.to.on_room(poller);
         }
     }
 
     /// A child agent has said something, or is lost.
-    pub fn on_message(&mut self, index: u32, poller: &Poller) -> (Vec<Up>, Vec<Loss>) {
+    pub(crate) fn on_message(&mut self, index: u32, poller: &Poller) -> (Vec<Up>, Vec<Loss>) {
         let mut messages = Vec::new();
         let Some(child) = self.list.get_mut(index as usize) else { return (messages, Vec::new()) };
         let result = child.read(&mut messages);
@@ -122,12 +122,12 @@ impl Children {
     }
 
     /// A launcher or an agent has written to its standard error. Returns whole lines.
-    pub fn on_errors(&mut self, index: u32, poller: &Poller) -> Option<String> {
+    pub(crate) fn on_errors(&mut self, index: u32, poller: &Poller) -> Option<String> {
         self.list.get_mut(index as usize)?.read_errors(poller)
     }
 
     /// Children that have not been heard for too long.
-    pub fn tick(&mut self, now: Instant, poller: &Poller) -> Vec<Loss> {
+    pub(crate) fn tick(&mut self, now: Instant, poller: &Poller) -> Vec<Loss> {
         let mut losses = Vec::new();
         for child in self.list.iter_mut().filter(|child| child.is_silent(now)) {
             losses.extend(child.lose_silent(poller));
@@ -136,13 +136,13 @@ impl Children {
     }
 
     /// Forgives all silence until now: this process has been stopped.
-    pub fn forgive(&mut self) {
+    pub(crate) fn forgive(&mut self) {
         let now = Instant::now();
         self.list.iter_mut().for_each(|child| (child.heard, child.started) = (now, now));
     }
 
     /// Closes the pipes, upon which the agents end their ranks and themselves, and waits for the launchers' ends.
-    pub fn end(&mut self, poller: &Poller) {
+    pub(crate) fn end(&mut self, poller: &Poller) {
         self.list.iter_mut().for_each(|child| child.to.close(poller));
         let limit = Instant::now() + LAUNCHER_END_MAX;
         while Instant::now() < limit && self.list.iter().any(ChildAgent::runs) {

@@ -21,11 +21,11 @@ use crate::watch::exit_cause::End;
 use crate::watch::report::Standing;
 
 /// What an agent says before its first message. What a login shell prints before it is skipped.
-pub const GREETING: &[u8] = concat!("\ntern-agent ", env!("CARGO_PKG_VERSION"), "\n").as_bytes();
+pub(crate) const GREETING: &[u8] = concat!("\ntern-agent ", env!("CARGO_PKG_VERSION"), "\n").as_bytes();
 
 /// From an agent towards `mpirun`.
 #[derive(Debug, PartialEq, Serialize, Deserialize)]
-pub enum Up {
+pub(crate) enum Up {
     /// The ranks of a host run, as these processes.
     Started { host: u32, pids: Vec<u32> },
     /// A host cannot run its ranks.
@@ -67,7 +67,7 @@ pub enum Up {
 
 /// What a rank may ask for beside its job.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Service {
+pub(crate) enum Service {
     /// Another world.
     Spawn(SpawnRequest),
     /// The world with this number is connected with the rank's.
@@ -84,7 +84,7 @@ pub enum Service {
 
 /// From `mpirun` towards the agents.
 #[derive(Debug, PartialEq, Serialize, Deserialize)]
-pub enum Down {
+pub(crate) enum Down {
     /// Comes first.
     Start(Box<Orders>),
     /// For all ranks.
@@ -117,7 +117,7 @@ pub enum Down {
 
 /// All that an agent needs to know.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Orders {
+pub(crate) struct Orders {
     /// The job's secret.
     pub secret: JobSecret,
     /// The agent's own host and those behind it, with their names.
@@ -160,7 +160,7 @@ pub struct Orders {
 
 impl Orders {
     /// The orders for the agents of these hosts, the first of which takes the others under it.
-    pub fn new(
+    pub(crate) fn new(
         plan: &JobPlan,
         secret: JobSecret,
         interactive: bool,
@@ -191,7 +191,7 @@ impl Orders {
     }
 
     /// The plan of the agent that got these orders; `None` if they make no sense.
-    pub fn plan(&self) -> Option<JobPlan> {
+    pub(crate) fn plan(&self) -> Option<JobPlan> {
         let runs = self.runs.iter().map(|&(first, host)| tern_job::node_map::RankRun { first, host });
         let places = NodeMap::from_runs(runs.collect(), self.size, self.host_count)?;
         let counts = self.apps.iter().map(|app| app.count.unwrap_or_default() as usize);
@@ -221,7 +221,7 @@ impl Orders {
 }
 
 /// Appends a message to what is to be sent.
-pub fn encode(message: &impl Serialize, bytes: &mut Vec<u8>) {
+pub(crate) fn encode(message: &impl Serialize, bytes: &mut Vec<u8>) {
     // Only a type that cannot be counted in advance fails to serialize into memory, and there is none here.
     let body = postcard::to_allocvec(message).unwrap_or_default();
     bytes.extend_from_slice(&(body.len() as u32).to_le_bytes());
@@ -229,7 +229,7 @@ pub fn encode(message: &impl Serialize, bytes: &mut Vec<u8>) {
 }
 
 /// Takes the first message off `bytes` and says how long it was: `Ok(None)` if it has not come whole.
-pub fn decode<'a, T: Deserialize<'a>>(bytes: &'a [u8]) -> Result<Option<(T, usize)>, Garbled> {
+pub(crate) fn decode<'a, T: Deserialize<'a>>(bytes: &'a [u8]) -> Result<Option<(T, usize)>, Garbled> {
     let Some(length) = bytes.first_chunk::<4>() else { return Ok(None) };
     let length = u32::from_le_bytes(*length) as usize;
     if length > MESSAGE_BYTES_MAX {
@@ -242,7 +242,7 @@ pub fn decode<'a, T: Deserialize<'a>>(bytes: &'a [u8]) -> Result<Option<(T, usiz
 
 /// What came is no message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Garbled;
+pub(crate) struct Garbled;
 
 #[cfg(test)]
 mod tests {

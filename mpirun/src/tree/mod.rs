@@ -1,7 +1,7 @@
 //! The agents of other hosts, and what they and `mpirun` say to each other.
 
-pub mod agent;
-pub mod channel;
-pub mod children;
-pub mod messages;
-pub mod relay;
+pub(crate) mod agent;
+pub(crate) mod channel;
+pub(crate) mod children;
+pub(crate) mod messages;
+pub(crate) mod relay;

@@ -7,19 +7,19 @@ use crate::tree::messages::Up;
 /// Hands lines on while `mpirun` takes them: so many bytes may be on their way, so that a reader of `mpirun`'s output
 /// that does not read holds the ranks, and never the messages that are not output.
 #[derive(Debug, Default)]
-pub struct Relay {
+pub(crate) struct Relay {
     queue: Vec<Up>,
     under_way: usize,
 }
 
 impl Relay {
     /// What is to be sent.
-    pub fn take_all(&mut self) -> Vec<Up> {
+    pub(crate) fn take_all(&mut self) -> Vec<Up> {
         std::mem::take(&mut self.queue)
     }
 
     /// So many bytes have found their place.
-    pub fn on_taken(&mut self, bytes: u32) {
+    pub(crate) fn on_taken(&mut self, bytes: u32) {
         self.under_way = self.under_way.saturating_sub(bytes as usize);
     }
 }

@@ -13,20 +13,20 @@ use crate::launch::watchdog::{self, LAUNCHER_VARIABLE};
 use crate::limits::SEARCHES_MAX;
 
 /// From now on this process becomes the parent of orphans among its descendants.
-pub fn adopt_orphans() {
+pub(crate) fn adopt_orphans() {
     // Without it, which is as old as Linux 3.4, orphans are found by their descriptors alone, by the watchdog.
     let _ = set_child_subreaper(Some(getpid()));
 }
 
 /// A look at all processes of this machine.
-pub struct Look {
+pub(crate) struct Look {
     all: HashMap<u32, ProcessStat>,
     children: HashMap<u32, Vec<u32>>,
 }
 
 impl Look {
     /// Looks.
-    pub fn take() -> Look {
+    pub(crate) fn take() -> Look {
         let all: HashMap<u32, ProcessStat> = processes().filter(|(_, stat)| stat.state != 'X').collect();
         let mut children: HashMap<u32, Vec<u32>> = HashMap::new();
         for (&pid, stat) in &all {
@@ -36,22 +36,22 @@ impl Look {
     }
 
     /// Where the process is, and what it is.
-    pub fn stat(&self, pid: u32) -> Option<&ProcessStat> {
+    pub(crate) fn stat(&self, pid: u32) -> Option<&ProcessStat> {
         self.all.get(&pid)
     }
 
     /// All of them.
-    pub fn pids(&self) -> impl Iterator<Item = u32> + '_ {
+    pub(crate) fn pids(&self) -> impl Iterator<Item = u32> + '_ {
         self.all.keys().copied()
     }
 
     /// The children of a process.
-    pub fn children(&self, pid: u32) -> &[u32] {
+    pub(crate) fn children(&self, pid: u32) -> &[u32] {
         self.children.get(&pid).map_or(&[], Vec::as_slice)
     }
 
     /// These processes and all that descend from them.
-    pub fn with_descendants(&self, roots: impl IntoIterator<Item = u32>) -> HashSet<u32> {
+    pub(crate) fn with_descendants(&self, roots: impl IntoIterator<Item = u32>) -> HashSet<u32> {
         let mut found = HashSet::new();
         let mut next: Vec<u32> = roots.into_iter().collect();
         while let Some(pid) = next.pop() {
@@ -63,7 +63,7 @@ impl Look {
     }
 
     /// Whether `pid` is `ancestor` or descends from it.
-    pub fn is_below(&self, pid: u32, ancestor: u32) -> bool {
+    pub(crate) fn is_below(&self, pid: u32, ancestor: u32) -> bool {
         let above = |pid: &u32| self.stat(*pid).map(|stat| stat.parent).filter(|&parent| parent != 0);
         std::iter::successors(Some(pid), above).take(self.all.len() + 1).any(|pid| pid == ancestor)
     }
@@ -71,7 +71,7 @@ impl Look {
 
 /// Sends a signal to what descends from this process's ranks and is not in one of their groups. `apart` are children of this process
 /// that are no ranks, as launchers.
-pub fn signal_fled(signal: Signal, groups: &HashSet<u32>, apart: &HashSet<u32>) {
+pub(crate) fn signal_fled(signal: Signal, groups: &HashSet<u32>, apart: &HashSet<u32>) {
     let own = std::process::id();
     signal_all(signal, |look| {
         let is_ours = |child: &&u32| !apart.contains(child) && !is_launched_by(**child, own);
@@ -84,7 +84,7 @@ pub fn signal_fled(signal: Signal, groups: &HashSet<u32>, apart: &HashSet<u32>) 
 
 /// Sends a signal to all that a search finds. Who is killed may just have started another, so the search is repeated until it finds
 /// nobody new.
-pub fn signal_all(signal: Signal, search: impl Fn(&Look) -> HashSet<u32>) {
+pub(crate) fn signal_all(signal: Signal, search: impl Fn(&Look) -> HashSet<u32>) {
     let searches = if signal == Signal::KILL { SEARCHES_MAX } else { 1 };
     let mut told = HashSet::new();
     for _ in 0..searches {
@@ -116,13 +116,13 @@ fn is_launched_by(pid: u32, launcher: u32) -> bool {
 }
 
 /// The job descriptor in the environment of a process.
-pub fn descriptor_of(pid: u32) -> Option<JobDescriptor> {
+pub(crate) fn descriptor_of(pid: u32) -> Option<JobDescriptor> {
     JobDescriptor::parse(&variable_of(pid, DESCRIPTOR_VARIABLE)?).ok()
 }
 
 /// An orphan that goes on as a rank whose first process has ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Successor {
+pub(crate) struct Successor {
     /// Its process.
     pub pid: u32,
     /// It has stayed in the group, where helpers are, such as `tee`.
@@ -131,7 +131,7 @@ pub struct Successor {
 
 /// Finds the orphan that goes on as `rank`, whose first process, of group `group`, has ended. `member` is the process that has joined
 /// the job as this rank, if one has.
-pub fn successor(rank: u32, group: u32, member: Option<u32>) -> Option<Successor> {
+pub(crate) fn successor(rank: u32, group: u32, member: Option<u32>) -> Option<Successor> {
     let own = std::process::id();
     let look = Look::take();
     let is_rank = |pid: &u32| {

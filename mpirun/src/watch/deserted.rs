@@ -17,7 +17,7 @@ const OWN_THREADS: &str = "tern-";
 
 /// A rank that ends, and one that waits for it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Deserted {
+pub(crate) struct Deserted {
     /// The rank in `MPI_Finalize`.
     pub ends: u32,
     /// A rank that waits in another call.
@@ -28,7 +28,7 @@ pub struct Deserted {
 
 /// Where all ranks of a host sleep for good.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Stalled {
+pub(crate) struct Stalled {
     /// A rank in `MPI_Finalize`.
     ends: Option<u32>,
     /// A rank in another call, and that call.
@@ -37,12 +37,12 @@ pub struct Stalled {
 
 impl Stalled {
     /// Both hosts.
-    pub fn and(self, other: Stalled) -> Stalled {
+    pub(crate) fn and(self, other: Stalled) -> Stalled {
         Stalled { ends: self.ends.or(other.ends), waits: self.waits.or(other.waits) }
     }
 
     /// Whether one waits for another.
-    pub fn deserted(self) -> Option<Deserted> {
+    pub(crate) fn deserted(self) -> Option<Deserted> {
         let (waits, call) = self.waits?;
         Some(Deserted { ends: self.ends?, waits, call })
     }
@@ -50,7 +50,11 @@ impl Stalled {
 
 /// Looks at the records of all ranks of this host that run; nothing, if any may still do something. `now_ns` is the time of
 /// [`tern_job::now_ns`].
-pub fn look(ranks: impl Iterator<Item = (u32, RankRecord)>, now_ns: u64, least: Duration) -> Option<Stalled> {
+pub(crate) fn look(
+    ranks: impl Iterator<Item = (u32, RankRecord)>,
+    now_ns: u64,
+    least: Duration,
+) -> Option<Stalled> {
     let mut stalled = Stalled::default();
     for (rank, record) in ranks {
         let call = sleeps_in(&record, now_ns, least)?;

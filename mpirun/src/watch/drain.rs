@@ -6,7 +6,7 @@ use crate::limits::{LEFTOVER_GRACE, QUIET, QUIET_MAX};
 
 /// How far the end has come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Drain {
+pub(crate) enum Drain {
     /// Some ranks have not ended.
     NotYet,
     /// What ranks have left in the background may still write.
@@ -27,7 +27,7 @@ pub enum Drain {
 
 /// What is to be done at a step of the end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum DrainStep {
+pub(crate) enum DrainStep {
     /// Wait on.
     Wait,
     /// Kill what is left of the ranks.
@@ -38,7 +38,7 @@ pub enum DrainStep {
 
 impl Drain {
     /// When to look again.
-    pub fn due(self) -> Option<Instant> {
+    pub(crate) fn due(self) -> Option<Instant> {
         match self {
             Drain::NotYet | Drain::Over => None,
             Drain::Leftovers { until } | Drain::Quiet { until, .. } => Some(until),
@@ -46,7 +46,7 @@ impl Drain {
     }
 
     /// Goes on. `closed` says that nobody can write any more, `failed` that the job has failed.
-    pub fn advance(&mut self, now: Instant, live: bool, closed: bool, failed: bool) -> DrainStep {
+    pub(crate) fn advance(&mut self, now: Instant, live: bool, closed: bool, failed: bool) -> DrainStep {
         match *self {
             Drain::Over => DrainStep::Wait,
             Drain::NotYet if live => DrainStep::Wait,
@@ -63,7 +63,7 @@ impl Drain {
     }
 
     /// Something has been written.
-    pub fn stay(&mut self) {
+    pub(crate) fn stay(&mut self) {
         if let Drain::Quiet { limit, .. } = *self {
             *self = Drain::Quiet { until: Instant::now() + QUIET, limit };
         }

@@ -9,7 +9,7 @@ use tern_job::status_page::RankState;
 /// Why `mpirun` does not start a job, or cannot go on with it.
 #[derive(Debug, thiserror::Error)]
 #[error("{message}")]
-pub struct Refusal {
+pub(crate) struct Refusal {
     message: String,
     status: u8,
 }
@@ -29,34 +29,34 @@ const SIGPIPE: i32 = 13;
 
 impl Refusal {
     /// The command line or the machine does not allow it.
-    pub fn usage(message: String) -> Refusal {
+    pub(crate) fn usage(message: String) -> Refusal {
         Refusal { message, status: STATUS_FAILURE }
     }
 
     /// The program exists and cannot be run.
-    pub fn cannot_run(message: String) -> Refusal {
+    pub(crate) fn cannot_run(message: String) -> Refusal {
         Refusal { message, status: STATUS_CANNOT_RUN }
     }
 
     /// There is no such program.
-    pub fn not_found(message: String) -> Refusal {
+    pub(crate) fn not_found(message: String) -> Refusal {
         Refusal { message, status: STATUS_NOT_FOUND }
     }
 
     /// The kernel refused something that `mpirun` cannot do without.
-    pub fn system(what: &str, error: impl std::fmt::Display) -> Refusal {
+    pub(crate) fn system(what: &str, error: impl std::fmt::Display) -> Refusal {
         Refusal::usage(format!("{what}: {error}"))
     }
 
     /// What `mpirun` exits with.
-    pub fn status(&self) -> u8 {
+    pub(crate) fn status(&self) -> u8 {
         self.status
     }
 }
 
 /// How a process ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum End {
+pub(crate) enum End {
     /// By itself, with this status.
     Exited(i32),
     /// By this signal.
@@ -65,7 +65,7 @@ pub enum End {
 
 /// The first thing that went wrong, which decides the job's end.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum ExitCause {
+pub(crate) enum ExitCause {
     /// A rank ended with a status other than 0.
     Exit { rank: u32, status: i32 },
     /// A signal killed a rank.
@@ -101,7 +101,7 @@ pub enum ExitCause {
 impl ExitCause {
     /// What the end of a rank means for the job; `None` if it is as it should be. `forwarded` is the last
     /// signal that was passed on.
-    pub fn of_end(rank: u32, end: End, state: RankState, forwarded: Option<i32>) -> Option<ExitCause> {
+    pub(crate) fn of_end(rank: u32, end: End, state: RankState, forwarded: Option<i32>) -> Option<ExitCause> {
         match end {
             End::Killed(signal) if forwarded == Some(signal) => Some(ExitCause::Interrupted { signal }),
             End::Exited(status)
@@ -123,7 +123,7 @@ impl ExitCause {
     }
 
     /// The rank to blame.
-    pub fn rank(&self) -> Option<u32> {
+    pub(crate) fn rank(&self) -> Option<u32> {
         match *self {
             ExitCause::Exit { rank, .. }
             | ExitCause::Signal { rank, .. }
@@ -137,7 +137,7 @@ impl ExitCause {
     }
 
     /// What `mpirun` exits with.
-    pub fn status(&self) -> u8 {
+    pub(crate) fn status(&self) -> u8 {
         match self {
             ExitCause::Exit { status, .. } => *status as u8,
             ExitCause::Signal { signal, .. } | ExitCause::Interrupted { signal } => {
@@ -158,7 +158,7 @@ impl ExitCause {
     }
 
     /// What is said: `who` names the rank to blame, `others` says whether ranks run that are ended because of it.
-    pub fn message(&self, who: &str, others: bool) -> Option<String> {
+    pub(crate) fn message(&self, who: &str, others: bool) -> Option<String> {
         let rest = if others { "; the other ranks are ended" } else { "" };
         match self {
             ExitCause::Exit { status, .. } => Some(format!("{who} ended with exit status {status}{rest}")),
@@ -198,7 +198,7 @@ impl ExitCause {
 }
 
 /// The name of a signal, which is the same on every architecture that Tern knows.
-pub fn signal_name(signal: i32) -> &'static str {
+pub(crate) fn signal_name(signal: i32) -> &'static str {
     const NAMES: [&str; 32] = [
         "0",
         "SIGHUP",

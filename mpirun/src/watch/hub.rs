@@ -16,7 +16,7 @@ use crate::watch::worlds::{Basis, StartedWorlds, WorldNews, WorldOrders};
 const ALONE: u32 = 0;
 
 /// Serves the process at the other end of standard input until it and all worlds that it has started have ended.
-pub fn serve() -> Result<u8, Refusal> {
+pub(crate) fn serve() -> Result<u8, Refusal> {
     let _ = rustix::thread::set_name(c"tern-hub");
     adopt_orphans();
     Hub::new()?.run()

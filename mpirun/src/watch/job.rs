@@ -39,12 +39,12 @@ use crate::watch::superior::Superior;
 use crate::watch::worlds::{Basis, StartedWorlds, WorldNews, WorldOrders};
 
 /// Runs a job and returns the exit status.
-pub fn run(plan: JobPlan) -> Result<u8, Refusal> {
+pub(crate) fn run(plan: JobPlan) -> Result<u8, Refusal> {
     run_for(plan, None)
 }
 
 /// Looks after a world that another `mpirun` asks for, as its ranks have asked that.
-pub fn run_world() -> Result<u8, Refusal> {
+pub(crate) fn run_world() -> Result<u8, Refusal> {
     // What it was run as says nothing.
     let _ = rustix::thread::set_name(c"mpirun");
     let mut superior = Superior::new()?;

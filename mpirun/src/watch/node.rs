@@ -40,7 +40,7 @@ struct Doubtful {
 }
 
 /// A host with its ranks.
-pub struct NodeSupervisor {
+pub(crate) struct NodeSupervisor {
     /// The whole job.
     pub plan: JobPlan,
     /// The ranks of this host in ascending order.
@@ -72,7 +72,7 @@ pub struct NodeSupervisor {
 
 impl NodeSupervisor {
     /// Takes over ranks that have just been started.
-    pub fn new(
+    pub(crate) fn new(
         plan: JobPlan,
         resources: JobResources,
         mut ranks: Vec<Rank>,
@@ -115,7 +115,7 @@ impl NodeSupervisor {
     }
 
     /// Takes over the child agents; some could not be started.
-    pub fn set_children(&mut self, children: Children, losses: Vec<Loss>, is_root: bool) {
+    pub(crate) fn set_children(&mut self, children: Children, losses: Vec<Loss>, is_root: bool) {
         let behind = children.hosts().map(|host| self.plan.places.ranks_of(host).count()).sum::<usize>();
         self.pmi.expect((self.ranks.len() + behind) as u32);
         (self.children, self.is_root) = (children, is_root);
@@ -123,12 +123,12 @@ impl NodeSupervisor {
     }
 
     /// Forgives the child agents all silence until now.
-    pub fn forgive(&mut self) {
+    pub(crate) fn forgive(&mut self) {
         self.children.forgive();
     }
 
     /// Tells that the ranks run. `binding` is where.
-    pub fn introduce(&mut self, binding: &Binding) {
+    pub(crate) fn introduce(&mut self, binding: &Binding) {
         let settings = &self.plan.settings;
         // A number of a process, or of a processor, means something on its host alone.
         let place = if self.plan.places.hosts() > 1 { format!(" on {}", own_name()) } else { String::new() };
@@ -149,7 +149,7 @@ impl NodeSupervisor {
     }
 
     /// Keeps the watchdog, which has heard of all that is started here, or tells why there is none.
-    pub fn keep_watchdog(&mut self, mut watchdog: std::io::Result<Watchdog>) {
+    pub(crate) fn keep_watchdog(&mut self, mut watchdog: std::io::Result<Watchdog>) {
         inform(&mut watchdog, Watchdog::is_complete);
         match watchdog {
             Ok(watchdog) => self.watchdog = Some(watchdog),
@@ -161,27 +161,27 @@ impl NodeSupervisor {
 
     /// Attends to what ranks have said while others were still being started; after [`NodeSupervisor::set_children`], which knows where
     /// questions go.
-    pub fn catch_up(&mut self) {
+    pub(crate) fn catch_up(&mut self) {
         self.on_notices();
     }
 
     /// What has happened since the last call, oldest first.
-    pub fn take_events(&mut self) -> Vec<Up> {
+    pub(crate) fn take_events(&mut self) -> Vec<Up> {
         std::mem::take(&mut self.events)
     }
 
     /// The process of each rank.
-    pub fn pids(&self) -> Vec<u32> {
+    pub(crate) fn pids(&self) -> Vec<u32> {
         self.ranks.iter().map(Rank::pid).collect()
     }
 
     /// Whether nothing is left of the ranks of this host and of what they said.
-    pub fn is_over(&self) -> bool {
+    pub(crate) fn is_over(&self) -> bool {
         self.live == 0 && self.streams.are_closed()
     }
 
     /// Something of this node supervisor's is ready. Returns whether a stream has said something.
-    pub fn handle(&mut self, token: PollToken, line_sink: &mut impl LineSink) -> bool {
+    pub(crate) fn handle(&mut self, token: PollToken, line_sink: &mut impl LineSink) -> bool {
         match token {
             PollToken::Notices => self.on_notices(),
             PollToken::Process(index) => self.on_end(index as usize, line_sink),
@@ -207,18 +207,18 @@ impl NodeSupervisor {
     }
 
     /// Sends what is to be sent to the child agents.
-    pub fn flush(&mut self) {
+    pub(crate) fn flush(&mut self) {
         self.children.flush(&self.poller);
     }
 
     /// When to call [`NodeSupervisor::look_out`] or [`NodeSupervisor::settle`], or to attend to the streams.
-    pub fn due(&self) -> Option<Instant> {
+    pub(crate) fn due(&self) -> Option<Instant> {
         let doubtful = self.doubtful.iter().filter_map(|doubtful| doubtful.until).min();
         [self.lookout.due(), self.streams.due(), doubtful].into_iter().flatten().min()
     }
 
     /// Looks for ranks that will never join this job, since their MPI library speaks another language.
-    pub fn look_out(&mut self, now: Instant) {
+    pub(crate) fn look_out(&mut self, now: Instant) {
         if self.lookout.due().is_none_or(|due| now < due) {
             return;
         }
@@ -232,13 +232,13 @@ impl NodeSupervisor {
     }
 
     /// Looks for child agents that have fallen silent.
-    pub fn tick(&mut self, now: Instant) {
+    pub(crate) fn tick(&mut self, now: Instant) {
         let losses = self.children.tick(now, &self.poller);
         self.tell_losses(losses);
     }
 
     /// Something that `mpirun` says to all hosts, or to one on which it is: done here, and passed on.
-    pub fn obey(&mut self, order: Down) {
+    pub(crate) fn obey(&mut self, order: Down) {
         match order {
             Down::Signal(number) => {
                 if let Some(signal) = Signal::from_named_raw(number) {
@@ -277,7 +277,7 @@ impl NodeSupervisor {
     }
 
     /// Sends a signal to the ranks of this host and to all that they have started.
-    pub fn signal(&self, signal: Signal) {
+    pub(crate) fn signal(&self, signal: Signal) {
         self.signal_groups(signal);
         let groups = self.ranks.iter().map(|rank| rank.group().as_raw_nonzero().get() as u32).collect();
         let watchdog = self.watchdog.iter().map(Watchdog::pid);
@@ -308,7 +308,7 @@ impl NodeSupervisor {
     }
 
     /// Leaves nothing behind.
-    pub fn disband(&mut self) {
+    pub(crate) fn disband(&mut self) {
         self.children.end(&self.poller);
         if let Some(watchdog) = self.watchdog.take() {
             watchdog.dismiss();
@@ -346,7 +346,7 @@ impl NodeSupervisor {
     }
 
     /// Whether a rank is one of this host.
-    pub fn is_own(&self, rank: u32) -> bool {
+    pub(crate) fn is_own(&self, rank: u32) -> bool {
         rank < self.plan.size() && Some(self.plan.places.host_of(rank)) == self.plan.here
     }
 
@@ -391,7 +391,7 @@ impl NodeSupervisor {
     }
 
     /// Counts ranks as ended whose successors have not joined the job, and have let go of the output or have had their time.
-    pub fn settle(&mut self, now: Instant) {
+    pub(crate) fn settle(&mut self, now: Instant) {
         let streams = &self.streams;
         let is_over = |doubtful: &mut Doubtful| {
             streams.is_silent(doubtful.index) || doubtful.until.is_some_and(|until| now >= until)
@@ -440,7 +440,7 @@ impl NodeSupervisor {
     }
 
     /// Whether all ranks of this host that run sleep for good, and in which calls.
-    pub fn stalled(&self) -> Option<Stalled> {
+    pub(crate) fn stalled(&self) -> Option<Stalled> {
         let alive = self.ranks.iter().filter(|rank| rank.end.is_none());
         deserted::look(
             alive.map(|rank| (rank.number, self.resources.record(rank.number))),

@@ -6,7 +6,7 @@ use crate::limits::{NUMBERS_MAX, RANKS_SHOWN_MAX};
 
 /// The numbers of all ranks, in the order in which they were first told of.
 #[derive(Debug, Default)]
-pub struct JobNumbers {
+pub(crate) struct JobNumbers {
     names: Vec<String>,
     /// By name's place and rank.
     values: BTreeMap<(usize, u32), u64>,
@@ -19,7 +19,7 @@ const PREFIX: &str = "tern_";
 
 impl JobNumbers {
     /// Takes what a rank says: a name and a number in each line. What makes no sense is left out.
-    pub fn take(&mut self, rank: u32, text: &str) {
+    pub(crate) fn take(&mut self, rank: u32, text: &str) {
         for line in text.lines() {
             let Some((name, value)) = line.split_once(' ') else { continue };
             let is_name = name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
@@ -43,7 +43,7 @@ impl JobNumbers {
     }
 
     /// A table of all, for a job of `size` ranks: of few ranks each, of many the least and the most.
-    pub fn lines(&self, size: u32) -> Vec<String> {
+    pub(crate) fn lines(&self, size: u32) -> Vec<String> {
         if self.names.is_empty() {
             return vec![
                 "no rank has told what it has done: none ended MPI by MPI_Finalize, or none uses this MPI"

@@ -13,14 +13,14 @@ use crate::limits::BURIAL_PAUSE;
 
 /// Tells when a child has ended; see [`adopt_orphans`](crate::watch::descendants::adopt_orphans).
 #[derive(Debug)]
-pub struct Orphans {
+pub(crate) struct Orphans {
     alarm: UnixStream,
     buried: Option<Instant>,
 }
 
 impl Orphans {
     /// Listens from now on.
-    pub fn new() -> std::io::Result<Orphans> {
+    pub(crate) fn new() -> std::io::Result<Orphans> {
         let (alarm, ring) = UnixStream::pair()?;
         alarm.set_nonblocking(true)?;
         signal_hook::low_level::pipe::register(SIGCHLD, ring)?;
@@ -28,12 +28,12 @@ impl Orphans {
     }
 
     /// Readable when a child has ended.
-    pub fn alarm(&self) -> impl AsFd + '_ {
+    pub(crate) fn alarm(&self) -> impl AsFd + '_ {
         &self.alarm
     }
 
     /// Buries children that have ended, but for the `kept` ones. What ends soon after another waits for the next.
-    pub fn bury(&mut self, kept: impl FnOnce() -> HashSet<u32>) {
+    pub(crate) fn bury(&mut self, kept: impl FnOnce() -> HashSet<u32>) {
         while self.alarm.read(&mut [0; 64]).is_ok_and(|count| count > 0) {}
         if self.buried.is_some_and(|last| last.elapsed() < BURIAL_PAUSE) {
             return;

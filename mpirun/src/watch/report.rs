@@ -2,7 +2,7 @@
 
 mod hints;
 
-pub use hints::hints;
+pub(crate) use hints::hints;
 
 use std::time::Duration;
 
@@ -15,7 +15,7 @@ use crate::watch::exit_cause::{End, signal_name};
 
 /// What there is to know about one rank.
 #[derive(Debug)]
-pub struct Subject {
+pub(crate) struct Subject {
     /// Its record on the status page.
     pub record: RankRecord,
     /// The process that `mpirun` started.
@@ -25,7 +25,7 @@ pub struct Subject {
 }
 
 /// One line for each group of ranks that stand at the same place, and what there is to know beside it; `ranks` ascend.
-pub fn lines(ranks: Vec<(u32, Standing)>) -> Vec<String> {
+pub(crate) fn lines(ranks: Vec<(u32, Standing)>) -> Vec<String> {
     let mut groups: Vec<RanksAtPlace> = Vec::new();
     for (rank, standing) in ranks {
         match groups.iter_mut().find(|group| group.place == standing.place && group.notes == standing.notes) {
@@ -38,7 +38,7 @@ pub fn lines(ranks: Vec<(u32, Standing)>) -> Vec<String> {
 
 /// One rank's place, and a time that may differ between ranks at the same place.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Standing {
+pub(crate) struct Standing {
     place: String,
     time: Time,
     /// What else is under way there: a line each.
@@ -69,7 +69,7 @@ enum Time {
 }
 
 /// Where a rank of this host stands. `now_ns` is the clock of the status page.
-pub fn standing(subject: &Subject, now_ns: u64) -> Standing {
+pub(crate) fn standing(subject: &Subject, now_ns: u64) -> Standing {
     if let Some(end) = subject.end {
         return Standing::at(ended(end, subject.record.state()), Time::None);
     }

@@ -14,14 +14,14 @@ use crate::watch::exit_cause::Refusal;
 const WATCHED: [i32; 8] = [SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGTSTP, SIGCONT, SIGUSR1, SIGUSR2];
 
 /// The signals that have arrived.
-pub struct Signals {
+pub(crate) struct Signals {
     delivery: SignalDelivery<UnixStream, SignalOnly>,
 }
 
 impl Signals {
     /// Starts to catch signals. One that `mpirun` was started to ignore (by `nohup`, or in the background of
     /// a script) stays ignored, by the ranks too.
-    pub fn catch() -> Result<Signals, Refusal> {
+    pub(crate) fn catch() -> Result<Signals, Refusal> {
         let ignored = ignored_signals();
         let watched = WATCHED.into_iter().filter(|signal| ignored & (1 << (signal - 1)) == 0);
         let delivery = UnixStream::pair()
@@ -31,12 +31,12 @@ impl Signals {
     }
 
     /// Becomes readable when a signal arrives.
-    pub fn fd(&self) -> impl AsFd + '_ {
+    pub(crate) fn fd(&self) -> impl AsFd + '_ {
         self.delivery.get_read()
     }
 
     /// The signals that have arrived since the last call.
-    pub fn arrived(&mut self) -> Vec<i32> {
+    pub(crate) fn arrived(&mut self) -> Vec<i32> {
         self.delivery.pending().collect()
     }
 }

@@ -8,7 +8,7 @@ use crate::watch::exit_cause::Refusal;
 use crate::watch::worlds::{WorldNote, WorldOrder, WorldOrders};
 
 /// The connection to it.
-pub struct Superior {
+pub(crate) struct Superior {
     from: ChannelInbox,
     to: ChannelOutbox,
     told: bool,
@@ -17,7 +17,7 @@ pub struct Superior {
 
 impl Superior {
     /// At the other end of standard input.
-    pub fn new() -> Result<Superior, Refusal> {
+    pub(crate) fn new() -> Result<Superior, Refusal> {
         let own = || fcntl_dupfd_cloexec(rustix::stdio::stdin(), 3);
         let connect = || {
             let from = ChannelInbox::new(own()?, false)?;
@@ -32,13 +32,13 @@ impl Superior {
     }
 
     /// What wakes for it.
-    pub fn watch(&self, poller: &Poller) -> Result<(), Refusal> {
+    pub(crate) fn watch(&self, poller: &Poller) -> Result<(), Refusal> {
         let watched = poller.add_reader(&self.from, PollToken::Parent);
         watched.map_err(|error| Refusal::system("no mpirun to talk to", error))
     }
 
     /// Waits for the first message; `None` if there will be none.
-    pub fn orders(&mut self) -> Result<Option<WorldOrders>, Refusal> {
+    pub(crate) fn orders(&mut self) -> Result<Option<WorldOrders>, Refusal> {
         let mut poller = Poller::new()?;
         self.watch(&poller)?;
         loop {
@@ -55,7 +55,7 @@ impl Superior {
     }
 
     /// Whether this world is to end, since the other one has failed or its `mpirun` is gone.
-    pub fn wants_end(&mut self, poller: &Poller) -> bool {
+    pub(crate) fn wants_end(&mut self, poller: &Poller) -> bool {
         let mut closed = self.from.read().is_err();
         let ends = loop {
             match self.from.next::<WorldOrder>() {
@@ -76,18 +76,18 @@ impl Superior {
     }
 
     /// There is room for what is said.
-    pub fn on_room(&mut self, poller: &Poller) {
+    pub(crate) fn on_room(&mut self, poller: &Poller) {
         self.to.on_room(poller);
         self.to.flush(poller);
     }
 
     /// All ranks run.
-    pub fn tell_running(&mut self, poller: &Poller) {
+    pub(crate) fn tell_running(&mut self, poller: &Poller) {
         self.send_note(&WorldNote::Running, poller);
     }
 
     /// The ranks do not run, if that was not said yet. Whether it was not: then nobody else needs to hear of it.
-    pub fn tell_refusal(&mut self, why: &str, poller: &Poller) -> bool {
+    pub(crate) fn tell_refusal(&mut self, why: &str, poller: &Poller) -> bool {
         !self.gone && self.send_note(&WorldNote::Refused(why.into()), poller)
     }
 

@@ -23,11 +23,11 @@ use crate::tree::channel::{ChannelInbox, ChannelOutbox};
 use crate::watch::exit_cause::Refusal;
 
 /// The hidden option that makes `mpirun` look after a world that another `mpirun` asks for over standard input.
-pub const OPTION: &str = "--tern-world";
+pub(crate) const OPTION: &str = "--tern-world";
 
 /// To the `mpirun` of a world.
 #[derive(Debug, PartialEq, Serialize, Deserialize)]
-pub enum WorldOrder {
+pub(crate) enum WorldOrder {
     /// Comes first.
     Start(Box<WorldOrders>),
     /// The world that this one is connected to has failed.
@@ -36,7 +36,7 @@ pub enum WorldOrder {
 
 /// From it.
 #[derive(Debug, PartialEq, Serialize, Deserialize)]
-pub enum WorldNote {
+pub(crate) enum WorldNote {
     /// All its ranks run.
     Running,
     /// They will not.
@@ -45,7 +45,7 @@ pub enum WorldNote {
 
 /// What a world is.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct WorldOrders {
+pub(crate) struct WorldOrders {
     /// Its programs.
     pub apps: Vec<App>,
     /// Variables for all of them.
@@ -72,7 +72,7 @@ pub struct WorldOrders {
 
 /// What worlds have in common with the one that starts them.
 #[derive(Clone, Debug, Default)]
-pub struct Basis {
+pub(crate) struct Basis {
     /// What its options said.
     pub settings: PlanSettings,
     /// Its hosts with their slots, if it was given any.
@@ -83,7 +83,11 @@ pub struct Basis {
 
 impl WorldOrders {
     /// What a request asks for.
-    pub fn new(request: SpawnRequest, basis: &Basis, asker: Option<&App>) -> Result<WorldOrders, Refusal> {
+    pub(crate) fn new(
+        request: SpawnRequest,
+        basis: &Basis,
+        asker: Option<&App>,
+    ) -> Result<WorldOrders, Refusal> {
         let Basis { settings, hosts, universe } = basis;
         let named = |(host, slots): &(String, u32)| format!("{host}:{slots}");
         let hosts: Vec<String> = hosts.iter().map(named).collect();
@@ -131,7 +135,7 @@ impl WorldOrders {
     }
 
     /// For the `mpirun` that looks after the world.
-    pub fn settings(self) -> PlanSettings {
+    pub(crate) fn settings(self) -> PlanSettings {
         let mut environment = self.environment;
         environment.push((SPAWNED_VARIABLE.into(), "1".into()));
         PlanSettings {
@@ -180,7 +184,7 @@ struct StartedWorld {
 
 /// What follows from what a world has done.
 #[derive(Debug, PartialEq, Eq)]
-pub enum WorldNews {
+pub(crate) enum WorldNews {
     /// A rank is to be told this.
     Say { rank: u32, text: String },
     /// A world that is still connected with this one has failed.
@@ -189,7 +193,7 @@ pub enum WorldNews {
 
 /// All worlds that were started from here and have not ended.
 #[derive(Debug, Default)]
-pub struct StartedWorlds {
+pub(crate) struct StartedWorlds {
     all: BTreeMap<u32, StartedWorld>,
     next: u32,
     /// The exit status of the first that failed.
@@ -198,17 +202,17 @@ pub struct StartedWorlds {
 
 impl StartedWorlds {
     /// Whether there is none.
-    pub fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         self.all.is_empty()
     }
 
     /// Their processes.
-    pub fn pids(&self) -> impl Iterator<Item = u32> + '_ {
+    pub(crate) fn pids(&self) -> impl Iterator<Item = u32> + '_ {
         self.all.values().map(|world| world.child.id())
     }
 
     /// Starts a world that a rank has asked for. What the rank is told at once, if it cannot be.
-    pub fn start(
+    pub(crate) fn start(
         &mut self,
         asker: u32,
         orders: Result<WorldOrders, Refusal>,
@@ -245,7 +249,7 @@ impl StartedWorlds {
     }
 
     /// A world has said something.
-    pub fn on_message(&mut self, number: u32, poller: &Poller) -> Vec<WorldNews> {
+    pub(crate) fn on_message(&mut self, number: u32, poller: &Poller) -> Vec<WorldNews> {
         let Some(world) = self.all.get_mut(&number) else { return Vec::new() };
         let closed = world.from.read().is_err();
         let mut news = Vec::new();
@@ -266,7 +270,7 @@ impl StartedWorlds {
     }
 
     /// There is room for what a world is to be told.
-    pub fn on_room(&mut self, number: u32, poller: &Poller) {
+    pub(crate) fn on_room(&mut self, number: u32, poller: &Poller) {
         if let Some(world) = self.all.get_mut(&number) {
             world.to.on_room(poller);
             world.to.flush(poller);
@@ -274,7 +278,7 @@ impl StartedWorlds {
     }
 
     /// The `mpirun` of a world has ended.
-    pub fn on_end(&mut self, number: u32, poller: &Poller) -> Vec<WorldNews> {
+    pub(crate) fn on_end(&mut self, number: u32, poller: &Poller) -> Vec<WorldNews> {
         let mut news = self.on_message(number, poller);
         let Some(mut world) = self.all.remove(&number) else { return news };
         poller.remove(&world.from);
@@ -308,12 +312,12 @@ impl StartedWorlds {
     }
 
     /// A world is connected with this one.
-    pub fn connected(&mut self, number: u32) {
+    pub(crate) fn connected(&mut self, number: u32) {
         self.bind(number, Bond::Connected);
     }
 
     /// A world has nothing in common with this one any more.
-    pub fn part(&mut self, number: u32) {
+    pub(crate) fn part(&mut self, number: u32) {
         self.bind(number, Bond::Parted);
     }
 
@@ -324,7 +328,7 @@ impl StartedWorlds {
     }
 
     /// Those that are connected with this one end with it; where `all`, the others as well.
-    pub fn end(&mut self, all: bool, poller: &Poller) {
+    pub(crate) fn end(&mut self, all: bool, poller: &Poller) {
         for world in self.all.values_mut().filter(|world| all || world.bond != Bond::Parted) {
             world.to.push(&WorldOrder::End);
             world.to.flush(poller);
@@ -332,7 +336,7 @@ impl StartedWorlds {
     }
 
     /// What a person or a batch system sends to this `mpirun` is for all.
-    pub fn signal(&self, signal: Signal) {
+    pub(crate) fn signal(&self, signal: Signal) {
         for world in self.all.values() {
             let _ = kill_process(Pid::from_child(&world.child), signal);
         }
@@ -365,6 +369,6 @@ impl StartedWorld {
 }
 
 /// What a rank is told whose request was refused.
-pub fn refused(why: &str) -> String {
+pub(crate) fn refused(why: &str) -> String {
     format!("cmd=spawn_result rc=-1 msg={}", escape(why))
 }

@@ -17,7 +17,7 @@ const LIMIT: Duration = Duration::from_secs(60);
 
 /// What became of a run.
 #[derive(Debug)]
-pub struct Outcome {
+pub(crate) struct Outcome {
     pub status: i32,
     pub stdout: String,
     pub stderr: String,
@@ -26,7 +26,7 @@ pub struct Outcome {
 
 impl Outcome {
     /// The lines of standard output in alphabetical order.
-    pub fn sorted(&self) -> Vec<&str> {
+    pub(crate) fn sorted(&self) -> Vec<&str> {
         let mut lines: Vec<_> = self.stdout.lines().collect();
         lines.sort_unstable();
         lines
@@ -34,7 +34,7 @@ impl Outcome {
 }
 
 /// A `mpirun` that runs.
-pub struct Running {
+pub(crate) struct Running {
     child: Child,
     started: Instant,
     stdout: JoinHandle<Vec<u8>>,
@@ -42,7 +42,7 @@ pub struct Running {
 }
 
 /// `mpirun` with these arguments, and nothing in the environment that could disturb.
-pub fn command(arguments: &[&str]) -> Command {
+pub(crate) fn command(arguments: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_mpirun"));
     command.args(arguments).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
     for name in ["TERN_JOB", "TERN_TIMEOUT", "MPIEXEC_TIMEOUT"] {
@@ -52,12 +52,12 @@ pub fn command(arguments: &[&str]) -> Command {
 }
 
 /// Runs `mpirun` to its end.
-pub fn mpirun(arguments: &[&str]) -> Outcome {
+pub(crate) fn mpirun(arguments: &[&str]) -> Outcome {
     start(command(arguments)).finish()
 }
 
 /// Runs it with something on its standard input.
-pub fn mpirun_with_input(arguments: &[&str], input: &[u8]) -> Outcome {
+pub(crate) fn mpirun_with_input(arguments: &[&str], input: &[u8]) -> Outcome {
     let mut command = command(arguments);
     command.stdin(Stdio::piped());
     let mut running = start(command);
@@ -70,7 +70,7 @@ pub fn mpirun_with_input(arguments: &[&str], input: &[u8]) -> Outcome {
 }
 
 /// Starts it.
-pub fn start(mut command: Command) -> Running {
+pub(crate) fn start(mut command: Command) -> Running {
     make_children_interruptible().unwrap();
     let mut child = command.spawn().unwrap();
     let (stdout, stderr) = (child.stdout.take(), child.stderr.take());
@@ -78,16 +78,16 @@ pub fn start(mut command: Command) -> Running {
 }
 
 impl Running {
-    pub fn signal(&self, signal: Signal) {
+    pub(crate) fn signal(&self, signal: Signal) {
         kill_process(Pid::from_child(&self.child), signal).unwrap();
     }
 
-    pub fn pid(&self) -> u32 {
+    pub(crate) fn pid(&self) -> u32 {
         self.child.id()
     }
 
     /// Waits for the end; past the limit it is killed, and the test fails.
-    pub fn finish(mut self) -> Outcome {
+    pub(crate) fn finish(mut self) -> Outcome {
         let status = wait(&mut self.child);
         let took = self.started.elapsed();
         let text = |bytes: JoinHandle<Vec<u8>>| String::from_utf8_lossy(&bytes.join().unwrap()).into_owned();
@@ -121,7 +121,7 @@ fn collect(pipe: Option<impl Read + Send + 'static>) -> JoinHandle<Vec<u8>> {
 }
 
 /// Waits until `condition` holds, for at most `limit`.
-pub fn eventually(limit: Duration, condition: impl Fn() -> bool) -> bool {
+pub(crate) fn eventually(limit: Duration, condition: impl Fn() -> bool) -> bool {
     let start = Instant::now();
     while start.elapsed() < limit {
         if condition() {
@@ -133,18 +133,18 @@ pub fn eventually(limit: Duration, condition: impl Fn() -> bool) -> bool {
 }
 
 /// Whether a process exists and is no zombie.
-pub fn is_alive(pid: u32) -> bool {
+pub(crate) fn is_alive(pid: u32) -> bool {
     let exists = Pid::from_raw(pid as i32).is_some_and(|pid| test_kill_process(pid).is_ok());
     let zombie = std::fs::read_to_string(format!("/proc/{pid}/stat")).is_ok_and(|stat| stat.contains(") Z "));
     exists && !zombie
 }
 
 /// A folder of its own for a test, removed at its end.
-pub struct Folder(pub std::path::PathBuf);
+pub(crate) struct Folder(pub std::path::PathBuf);
 
 impl Folder {
     /// A folder of its own for each call: tests of one process run at once, and some ask for the same name.
-    pub fn new(name: &str) -> Folder {
+    pub(crate) fn new(name: &str) -> Folder {
         static MADE: AtomicU32 = AtomicU32::new(0);
         let number = MADE.fetch_add(1, Ordering::Relaxed);
         let path = std::env::temp_dir().join(format!("tern-test-{}-{number}-{name}", std::process::id()));
@@ -152,12 +152,12 @@ impl Folder {
         Folder(path)
     }
 
-    pub fn path(&self, name: &str) -> String {
+    pub(crate) fn path(&self, name: &str) -> String {
         self.0.join(name).to_str().unwrap().to_owned()
     }
 
     /// The numbers that processes have written into files of this folder, once there are `count` or more.
-    pub fn pids(&self, count: usize) -> Vec<u32> {
+    pub(crate) fn pids(&self, count: usize) -> Vec<u32> {
         let read = || -> Vec<u32> {
             let files = std::fs::read_dir(&self.0).unwrap().flatten();
             files.filter_map(|file| std::fs::read_to_string(file.path()).ok()?.trim().parse().ok()).collect()
@@ -172,7 +172,7 @@ impl Folder {
 
 /// Writes a launcher into a folder: a script that hands its command to a shell on this machine, as `ssh` does on another,
 /// or does `last` with it. Its first word is the host, which the ranks see as `TEST_HOST`.
-pub fn launcher(folder: &Folder, last: &str) -> String {
+pub(crate) fn launcher(folder: &Folder, last: &str) -> String {
     use std::os::unix::fs::PermissionsExt;
     let path = folder.path("launcher");
     std::fs::write(&path, format!("#!/bin/sh\nexport TEST_HOST=$1\nshift\n{last}\n")).unwrap();
@@ -181,7 +181,7 @@ pub fn launcher(folder: &Folder, last: &str) -> String {
 }
 
 /// The usual end of a launcher.
-pub const TO_A_SHELL: &str = "exec sh -c \"$*\"";
+pub(crate) const TO_A_SHELL: &str = "exec sh -c \"$*\"";
 
 impl Drop for Folder {
     fn drop(&mut self) {

@@ -5,18 +5,18 @@ use tern_transport::limits::LINE_BYTES;
 /// The lines of a piece of memory: for each, the cores that have it as it is now, one bit each. None is a line that nobody has
 /// touched yet.
 #[derive(Debug)]
-pub struct Cache {
+pub(super) struct Cache {
     holders: Vec<u64>,
 }
 
 impl Cache {
     /// So many lines, all untouched.
-    pub fn new(lines: usize) -> Cache {
+    pub(super) fn new(lines: usize) -> Cache {
         Cache { holders: vec![0; lines] }
     }
 
     /// A core reads bytes: how many of their lines come from another core.
-    pub fn read(&mut self, core: usize, at: usize, bytes: usize) -> u64 {
+    pub(super) fn read(&mut self, core: usize, at: usize, bytes: usize) -> u64 {
         self.touch(at, bytes, |holders| {
             let comes = *holders != 0 && *holders & bit(core) == 0;
             *holders |= bit(core);
@@ -25,7 +25,7 @@ impl Cache {
     }
 
     /// A core writes bytes: how many of their lines another core has, which loses them.
-    pub fn write(&mut self, core: usize, at: usize, bytes: usize) -> u64 {
+    pub(super) fn write(&mut self, core: usize, at: usize, bytes: usize) -> u64 {
         self.touch(at, bytes, |holders| {
             let is_taken = *holders & !bit(core) != 0;
             *holders = bit(core);

@@ -16,7 +16,7 @@ use tern_transport::limits::LINE_BYTES;
 use tern_transport::{Mismatch, Remote, ShmComm, ShmWatch};
 
 /// One rank.
-pub struct ShmRank<'a> {
+pub(super) struct ShmRank<'a> {
     rank: u32,
     scheduler: &'a Scheduler,
     memory: &'a Mutex<SimulatedMemory>,
@@ -44,7 +44,7 @@ struct WorkPrices {
 
 impl<'a> ShmRank<'a> {
     /// A rank of a job.
-    pub fn new(
+    pub(super) fn new(
         rank: u32,
         scheduler: &'a Scheduler,
         params: &Params,

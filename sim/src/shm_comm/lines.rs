@@ -6,14 +6,14 @@ use tern_mem::UserBuf;
 use tern_transport::shm::shm_comm::{Arrived, FlagPayload, Lines};
 
 /// A rank's view of the scheduler.
-pub struct PricedLines {
+pub(super) struct PricedLines {
     scheduler: Arc<Scheduler>,
     rank: u32,
 }
 
 impl PricedLines {
     /// That of a rank.
-    pub fn new(scheduler: Arc<Scheduler>, rank: u32) -> PricedLines {
+    pub(super) fn new(scheduler: Arc<Scheduler>, rank: u32) -> PricedLines {
         PricedLines { scheduler, rank }
     }
 }

@@ -15,7 +15,7 @@ use tern_transport::limits::{LINE_BYTES, SHARED_BUFFER_DATA_BYTES};
 use tern_transport::shm::shm_comm::FlagPayload;
 
 /// What all ranks share.
-pub struct Scheduler {
+pub(super) struct Scheduler {
     state: Mutex<SchedulerState>,
     /// By which a rank's thread hears that it is its turn.
     turns: Vec<Condvar>,
@@ -101,7 +101,7 @@ struct SchedulerState {
 
 impl Scheduler {
     /// A scheduler on which nothing has happened.
-    pub fn new(job: &SimulatedJob, params: &Params) -> Scheduler {
+    pub(super) fn new(job: &SimulatedJob, params: &Params) -> Scheduler {
         let topology = RankTopology::new(params);
         let mut starts = job.faults.starts();
         let lives =
@@ -135,7 +135,7 @@ impl Scheduler {
     }
 
     /// A rank's thread begins: it returns when it is its turn.
-    pub fn begin(&self, rank: u32) {
+    pub(super) fn begin(&self, rank: u32) {
         let mut state = self.lock();
         if state.running == u32::MAX && rank == 0 {
             self.hand_on(&mut state);
@@ -144,7 +144,7 @@ impl Scheduler {
     }
 
     /// It ends.
-    pub fn end(&self, rank: u32) {
+    pub(super) fn end(&self, rank: u32) {
         let mut state = self.turn(rank);
         state.lives[rank as usize].doing = Doing::Ended;
         state.leave_core(rank);
@@ -189,12 +189,12 @@ impl Scheduler {
     }
 
     /// The rank is busy for a time.
-    pub fn charge(&self, rank: u32, time: Picos) {
+    pub(super) fn charge(&self, rank: u32, time: Picos) {
         self.lock().lives[rank as usize].clock += time;
     }
 
     /// Waits for a word.
-    pub fn wait(&self, rank: u32, watch: ShmWatch) {
+    pub(super) fn wait(&self, rank: u32, watch: ShmWatch) {
         let mut state = self.turn(rank);
         while let Some(visible) = state.comes(&watch) {
             let clock = state.lives[rank as usize].clock;
@@ -216,7 +216,7 @@ impl Scheduler {
     }
 
     /// Whether a word has come.
-    pub fn count(&self, rank: u32, line: usize) -> u64 {
+    pub(super) fn count(&self, rank: u32, line: usize) -> u64 {
         let mut state = self.turn(rank);
         let clock = state.lives[rank as usize].clock;
         let flag = state.flag(line);
@@ -230,29 +230,35 @@ impl Scheduler {
     }
 
     /// The last sync step whose gate was opened, as the rank sees it.
-    pub fn gate(&self, rank: u32) -> u64 {
+    pub(super) fn gate(&self, rank: u32) -> u64 {
         let state = self.turn(rank);
         let is_seen = state.words.visible <= state.lives[rank as usize].clock;
         if is_seen { state.words.gate } else { state.words.gate_before }
     }
 
     /// The mark beside it.
-    pub fn gate_mark(&self) -> u64 {
+    pub(super) fn gate_mark(&self) -> u64 {
         self.lock().words.gate_mark
     }
 
     /// The mark beside a flag.
-    pub fn mark(&self, line: usize) -> u64 {
+    pub(super) fn mark(&self, line: usize) -> u64 {
         self.lock().flag(line).mark
     }
 
     /// The flag payload beside a flag, which nobody changes before this rank has said that it is through with it.
-    pub fn payload(&self, line: usize) -> FlagPayload {
+    pub(super) fn payload(&self, line: usize) -> FlagPayload {
         self.lock().flag(line).payload
     }
 
     /// Raises a flag; the store is on its way while the rank goes on.
-    pub fn raise(&self, rank: u32, line: usize, (count, mark): (u64, u64), payload: Option<&FlagPayload>) {
+    pub(super) fn raise(
+        &self,
+        rank: u32,
+        line: usize,
+        (count, mark): (u64, u64),
+        payload: Option<&FlagPayload>,
+    ) {
         let mut state = self.turn(rank);
         let (clock, core) = (state.lives[rank as usize].clock, state.core_bit(rank));
         let flag = state.flag(line);
@@ -275,7 +281,7 @@ impl Scheduler {
     }
 
     /// Counts a flag up, unless it is at `most`, or down.
-    pub fn add(&self, rank: u32, line: usize, most: Option<u64>) -> bool {
+    pub(super) fn add(&self, rank: u32, line: usize, most: Option<u64>) -> bool {
         let mut state = self.turn(rank);
         state.fetch_flag(rank, line, self.prices.transfer);
         let core = state.core_bit(rank);
@@ -290,7 +296,7 @@ impl Scheduler {
     }
 
     /// Counts a rank as arrived: ranks do so one after the other.
-    pub fn arrive(&self, rank: u32) -> u32 {
+    pub(super) fn arrive(&self, rank: u32) -> u32 {
         let mut state = self.turn(rank);
         let begins = state.lives[rank as usize].clock.max(state.words.busy_until);
         let ends = begins + self.prices.transfer;
@@ -303,7 +309,7 @@ impl Scheduler {
     }
 
     /// All may leave.
-    pub fn open(&self, rank: u32, count: u64, mark: u64) {
+    pub(super) fn open(&self, rank: u32, count: u64, mark: u64) {
         let mut state = self.turn(rank);
         let clock = state.lives[rank as usize].clock + self.prices.transfer;
         state.lives[rank as usize].clock = clock;
@@ -322,7 +328,7 @@ impl Scheduler {
     /// The rank reads some of the shm communicator's data: how many of their lines come from another core, and whether they are the first
     /// since it has waited: those that are asked for without waiting in between come together. Whose turn it is does not
     /// matter: only who has been told by a flag touches data that another one writes.
-    pub fn read(&self, rank: u32, at: usize, bytes: usize) -> (u64, bool) {
+    pub(super) fn read(&self, rank: u32, at: usize, bytes: usize) -> (u64, bool) {
         let mut state = self.lock();
         let core = state.topology.core(rank);
         let lines = state.cache.read(core, at, bytes);
@@ -333,7 +339,7 @@ impl Scheduler {
     }
 
     /// The rank writes some of the shm communicator's data: how many of their lines another core has.
-    pub fn write(&self, rank: u32, at: usize, bytes: usize) -> u64 {
+    pub(super) fn write(&self, rank: u32, at: usize, bytes: usize) -> u64 {
         let mut state = self.lock();
         state.moved[rank as usize] += bytes as u64;
         let core = state.topology.core(rank);
@@ -341,12 +347,12 @@ impl Scheduler {
     }
 
     /// The rank has got bytes from another one's memory.
-    pub fn got(&self, rank: u32, bytes: u64) {
+    pub(super) fn got(&self, rank: u32, bytes: u64) {
         self.lock().moved[rank as usize] += bytes;
     }
 
     /// What was found.
-    pub fn outcome(&self) -> RunOutcome {
+    pub(super) fn outcome(&self) -> RunOutcome {
         let state = self.lock();
         RunOutcome {
             time: state.lives.iter().map(|life| life.clock).max().unwrap_or(0),

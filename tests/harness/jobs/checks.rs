@@ -8,7 +8,7 @@ use super::{Jobs, Test, Verdict, expect, expect_said, passed, run_command};
 use crate::compile::compile;
 
 /// The tests of this file.
-pub const TESTS: &[Test] = &[
+pub(super) const TESTS: &[Test] = &[
     Test { name: "mismatched collectives", run: mismatched },
     Test { name: "mismatched collectives on an intercommunicator", run: mismatched_between_groups },
     Test { name: "mismatched collectives are fatal", run: fatal },

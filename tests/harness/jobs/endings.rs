@@ -14,7 +14,7 @@ pub(super) const GONE_WITHIN: Duration = Duration::from_secs(2);
 const START_LIMIT: Duration = Duration::from_secs(20);
 
 /// The tests of this file.
-pub const TESTS: &[Test] = &[
+pub(super) const TESTS: &[Test] = &[
     Test { name: "a rank killed", run: rank_killed },
     Test { name: "a rank killed amid traffic", run: rank_killed_amid_traffic },
     Test { name: "mpirun killed", run: mpirun_killed },

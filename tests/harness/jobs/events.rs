@@ -10,7 +10,7 @@ use crate::compile::compile;
 use crate::process::{Running, send};
 
 /// The tests of this file.
-pub const TESTS: &[Test] = &[
+pub(super) const TESTS: &[Test] = &[
     Test { name: "events: connections break and are made again", run: broken },
     Test { name: "events: a process of another job is killed", run: failed },
 ];

@@ -7,7 +7,7 @@ use crate::compile::compile;
 use crate::process::Running;
 
 /// The tests of this file.
-pub const TESTS: &[Test] = &[Test { name: "what was synced survives kill -9", run: synced }];
+pub(super) const TESTS: &[Test] = &[Test { name: "what was synced survives kill -9", run: synced }];
 
 /// What `tests/jobs/files.c` knows.
 const BLOCK: usize = 64;

@@ -11,7 +11,7 @@ use super::{JOB_LIMIT, Jobs, Test, Verdict, expect, expect_code, expect_said, ho
 use crate::process::{Running, marked_processes, run, send};
 
 /// The tests of this file.
-pub const TESTS: &[Test] = &[
+pub(super) const TESTS: &[Test] = &[
     Test { name: "ranks that left their group, a rank killed", run: rank_killed },
     Test { name: "ranks that left their group, mpirun killed", run: mpirun_killed },
     Test { name: "ranks that left their group, mpirun terminated", run: terminated },

@@ -17,7 +17,7 @@ const START_LIMIT: Duration = Duration::from_secs(20);
 const HELLO_LIMIT: Duration = Duration::from_secs(5);
 
 /// The tests of this file.
-pub const TESTS: &[Test] = &[
+pub(super) const TESTS: &[Test] = &[
     Test { name: "two hosts", run: two_hosts },
     Test { name: "windows of two hosts", run: windows },
     Test { name: "a rank that dies with a lock", run: dies_with_lock },
@@ -43,14 +43,14 @@ fn launcher(jobs: &Jobs<'_>) -> PathBuf {
 }
 
 /// `mpirun` on hosts that are this machine.
-pub fn mpirun(jobs: &Jobs<'_>, hosts: &str) -> Command {
+pub(super) fn mpirun(jobs: &Jobs<'_>, hosts: &str) -> Command {
     let mut command = launched(jobs);
     command.args(["--host", hosts]);
     command
 }
 
 /// The same, before any host is named.
-pub fn launched(jobs: &Jobs<'_>) -> Command {
+pub(super) fn launched(jobs: &Jobs<'_>) -> Command {
     let mut command = jobs.bare_mpirun();
     command.arg("--launcher").arg(launcher(jobs));
     command

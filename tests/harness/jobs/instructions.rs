@@ -9,7 +9,7 @@ use super::{Jobs, Skip, Test, Verdict, expect, run_command};
 use crate::compile::compile;
 
 /// The tests of this file.
-pub const TESTS: &[Test] =
+pub(super) const TESTS: &[Test] =
     &[Test { name: "instructions of the path of 8 bytes", run: instructions_of_8_bytes }];
 
 /// What a call may take: what it takes by the compiler with which this was written, and a twentieth for others.

@@ -13,7 +13,7 @@ use crate::compile::compile;
 use crate::process::{Running, send};
 
 /// The tests of this file.
-pub const TESTS: &[Test] = &[
+pub(super) const TESTS: &[Test] = &[
     Test { name: "a rank killed in each collective", run: in_each },
     Test { name: "a rank killed in a collective of another user's", run: as_another_user },
 ];

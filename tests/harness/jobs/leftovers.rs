@@ -12,7 +12,7 @@ use crate::process::{Running, wait_until_gone};
 const FOLDERS: [&str; 2] = ["/dev/shm", "/tmp"];
 
 /// The tests of this file.
-pub const TESTS: &[Test] = &[Test { name: "nothing left behind", run: nothing_left }];
+pub(super) const TESTS: &[Test] = &[Test { name: "nothing left behind", run: nothing_left }];
 
 /// How long a compiler has its files.
 const OTHERS_LAST: Duration = Duration::from_secs(20);

@@ -6,7 +6,7 @@ use super::{Jobs, Test, Verdict, expect, expect_code, passed, run_command};
 use crate::compile::compile;
 
 /// The tests of this file.
-pub const TESTS: &[Test] = &[
+pub(super) const TESTS: &[Test] = &[
     Test { name: "a send buffer that cannot be read", run: unreadable },
     Test { name: "a receive buffer that cannot be written", run: unwritable },
 ];

@@ -40,19 +40,19 @@ const JOB_LIMIT: Duration = Duration::from_secs(60);
 const REPORT_AFTER_S: &str = "50";
 
 /// A test that cannot be done on this machine, and why.
-pub struct Skip(pub String);
+pub(crate) struct Skip(pub String);
 
 /// What a whole-job test comes to.
-pub type Verdict = Result<Result<(), Skip>, String>;
+pub(crate) type Verdict = Result<Result<(), Skip>, String>;
 
 /// A named test.
-pub struct Test {
+pub(crate) struct Test {
     name: &'static str,
     run: fn(&Jobs<'_>) -> Verdict,
 }
 
 /// Runs what the options select, one after the other: some measure times, some look for leftovers.
-pub fn run(options: &Options, report: &Report) {
+pub(crate) fn run(options: &Options, report: &Report) {
     let jobs = Jobs { options };
     for test in endings::TESTS
         .iter()
@@ -94,7 +94,7 @@ pub fn run(options: &Options, report: &Report) {
 }
 
 /// What the tests need of the harness.
-pub struct Jobs<'a> {
+pub(crate) struct Jobs<'a> {
     options: &'a Options,
 }
 

@@ -3,7 +3,7 @@
 use super::{Jobs, Test, Verdict, expect, expect_code, expect_said, passed, run_command};
 
 /// The tests of this file.
-pub const TESTS: &[Test] = &[
+pub(super) const TESTS: &[Test] = &[
     Test { name: "initial error handler", run: initial_errhandler },
     Test { name: "soft number of ranks, and a path", run: soft_and_path },
 ];

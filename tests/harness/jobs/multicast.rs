@@ -13,7 +13,7 @@ use super::{Jobs, Test, Verdict, expect, expect_code, expect_said, passed, run_c
 use crate::process::{Outcome, Running, send};
 
 /// The tests of this file.
-pub const TESTS: &[Test] = &[
+pub(super) const TESTS: &[Test] = &[
     Test { name: "multicast: collectives while packets are lost", run: loss },
     Test { name: "multicast: by Ethernet frames", run: frames },
     Test { name: "multicast: where frames cannot go", run: no_frames },

@@ -15,7 +15,7 @@ use crate::instances::has_libfabric;
 use crate::process::{Outcome, Running, marked_processes, send, wait_until_gone};
 
 /// Everything is gone everywhere this soon after something has died.
-pub const GONE_WITHIN: Duration = Duration::from_secs(2);
+pub(super) const GONE_WITHIN: Duration = Duration::from_secs(2);
 /// An agent that says nothing for 15 s is given up; then come the end of its job and a busy machine.
 const SILENT_HOST_WITHIN: Duration = Duration::from_secs(20);
 /// A job on a few hosts runs after this time, even on a busy machine.
@@ -25,12 +25,12 @@ const WARM: Duration = Duration::from_millis(700);
 /// Hello on 8 hosts may take 1 s on an idle machine; a busy one gets more.
 const HELLO_LIMIT: Duration = Duration::from_secs(4);
 /// Why packets cannot be lost here.
-pub const NO_NFT: &str = "packets are lost by nft (package nftables), which is not here";
+pub(super) const NO_NFT: &str = "packets are lost by nft (package nftables), which is not here";
 /// Resets of connections in one test.
 const RESETS: u32 = 1000;
 
 /// The tests of this file.
-pub const TESTS: &[Test] = &[
+pub(super) const TESTS: &[Test] = &[
     Test { name: "net: programs on two and three hosts", run: programs },
     Test { name: "net: hosts over libfabric", run: libfabric },
     Test { name: "net: hello on 8 hosts, 64 ranks", run: hello },
@@ -47,14 +47,14 @@ pub const TESTS: &[Test] = &[
 ];
 
 /// A network of hosts, which goes when it is dropped.
-pub struct Net {
+pub(super) struct Net {
     script: PathBuf,
     name: String,
     hosts: u32,
 }
 
 /// A network, or why there cannot be one here.
-pub fn net(jobs: &Jobs<'_>, hosts: u32) -> Result<Result<Net, Skip>, String> {
+pub(super) fn net(jobs: &Jobs<'_>, hosts: u32) -> Result<Result<Net, Skip>, String> {
     static NEXT: AtomicU32 = AtomicU32::new(0);
     let script = jobs.options.root.join("tests/net/testnet.sh");
     let name = format!("tt{}x{}", std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed));
@@ -81,17 +81,17 @@ pub(super) use net_or_skip;
 
 impl Net {
     /// The name of a host; they are counted from 1.
-    pub fn host(&self, host: u32) -> String {
+    pub(super) fn host(&self, host: u32) -> String {
         format!("{}-{host}", self.name)
     }
 
-    pub fn try_to(&self, words: &[&str]) -> Result<Outcome, String> {
+    pub(super) fn try_to(&self, words: &[&str]) -> Result<Outcome, String> {
         run_command(Command::new(&self.script).args(words))
     }
 
     /// Makes each of these hosts lose packets: `how` are the words before and after its name. False where the program that does it
     /// is not here.
-    pub fn spoil(&self, hosts: RangeInclusive<u32>, how: (&str, &[&str])) -> Result<bool, String> {
+    pub(super) fn spoil(&self, hosts: RangeInclusive<u32>, how: (&str, &[&str])) -> Result<bool, String> {
         for host in hosts {
             let outcome = self.try_to(&[&[how.0, &self.host(host)], how.1].concat())?;
             if outcome.stderr.contains("needs nft") {
@@ -103,21 +103,21 @@ impl Net {
     }
 
     /// Whether a host has lost packets.
-    pub fn expect_lost(&self, host: u32) -> Verdict {
+    pub(super) fn expect_lost(&self, host: u32) -> Verdict {
         let lost: u32 =
             self.ask(&["lost", &self.host(host)])?.parse().map_err(|_| "no number of lost packets")?;
         if lost > 0 { passed() } else { Err("no packet was lost".into()) }
     }
 
     /// Has the script do something, and answers what it says.
-    pub fn ask(&self, words: &[&str]) -> Result<String, String> {
+    pub(super) fn ask(&self, words: &[&str]) -> Result<String, String> {
         let outcome = self.try_to(words)?;
         expect_code(&outcome, 0)?;
         Ok(outcome.stdout.trim().to_owned())
     }
 
     /// `mpirun` with so many ranks on each host.
-    pub fn mpirun(&self, jobs: &Jobs<'_>, each: u32) -> Command {
+    pub(super) fn mpirun(&self, jobs: &Jobs<'_>, each: u32) -> Command {
         let hosts: Vec<String> = (1..=self.hosts).map(|host| format!("{}:{each}", self.host(host))).collect();
         let mut command = jobs.bare_mpirun();
         command.arg("--launcher").arg(format!("{} enter", self.script.display()));
@@ -126,7 +126,12 @@ impl Net {
     }
 
     /// Starts a job of two ranks on each host that checks its own traffic for so many seconds, and waits until they talk.
-    pub fn start(&self, jobs: &Jobs<'_>, what: [&str; 2], variables: &[&str]) -> Result<Running, String> {
+    pub(super) fn start(
+        &self,
+        jobs: &Jobs<'_>,
+        what: [&str; 2],
+        variables: &[&str],
+    ) -> Result<Running, String> {
         let mut command = self.mpirun(jobs, 2);
         for variable in variables {
             command.args(["-x", variable]);
@@ -146,7 +151,7 @@ impl Net {
     }
 
     /// The processes of a host.
-    pub fn processes(&self, host: u32) -> Result<Vec<u32>, String> {
+    pub(super) fn processes(&self, host: u32) -> Result<Vec<u32>, String> {
         let outcome = run_command(Command::new("ip").args(["netns", "pids", &self.host(host)]))?;
         Ok(outcome.stdout.lines().filter_map(|line| line.trim().parse().ok()).collect())
     }
@@ -160,25 +165,30 @@ impl Drop for Net {
 }
 
 /// The processes of a job with this name.
-pub fn processes(mark: &str, name: &str) -> Vec<u32> {
+pub(super) fn processes(mark: &str, name: &str) -> Vec<u32> {
     let is_it = |pid: &u32| {
         std::fs::read_to_string(format!("/proc/{pid}/comm")).is_ok_and(|comm| comm.trim_end() == name)
     };
     marked_processes(mark).into_iter().filter(is_it).collect()
 }
 
-pub fn finish(running: Running) -> Result<Outcome, String> {
+pub(super) fn finish(running: Running) -> Result<Outcome, String> {
     running.wait(JOB_LIMIT).map_err(|error| error.to_string())
 }
 
 /// The traffic has ended well, after some rounds.
-pub fn expect_right(outcome: &Outcome) -> Result<(), String> {
+pub(super) fn expect_right(outcome: &Outcome) -> Result<(), String> {
     expect_code(outcome, 0)?;
     expect(outcome.stdout.contains(" rounds are right"), "its rounds are right", outcome)
 }
 
 /// A job has ended in time, by an error, and nothing is left of it.
-pub fn expect_end(running: Running, within: Duration, code: i32, words: &[&str]) -> Result<(), String> {
+pub(super) fn expect_end(
+    running: Running,
+    within: Duration,
+    code: i32,
+    words: &[&str],
+) -> Result<(), String> {
     let (mark, began) = (running.mark(), Instant::now());
     let outcome = finish(running)?;
     expect(began.elapsed() < within, &format!("it ends within {within:?}"), &outcome)?;

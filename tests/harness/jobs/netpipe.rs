@@ -22,7 +22,7 @@ const PLAUSIBLE_S: std::ops::Range<f64> = 1e-8..10.0;
 const PLAUSIBLE_ACCESS_S: std::ops::Range<f64> = 1e-10..10.0;
 
 /// The tests of this file.
-pub const TESTS: &[Test] = &[
+pub(super) const TESTS: &[Test] = &[
     Test { name: "tern netpipe over shm", run: over_shm },
     Test { name: "tern netpipe over tcp", run: over_tcp },
     Test { name: "tern netpipe until it is steady", run: until_steady },

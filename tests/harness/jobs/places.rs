@@ -11,7 +11,7 @@ use crate::process::Outcome;
 const NOBODY: &str = "65534";
 
 /// The tests of this file.
-pub const TESTS: &[Test] = &[
+pub(super) const TESTS: &[Test] = &[
     Test { name: "alone", run: alone },
     Test { name: "alone in an empty environment", run: alone_in_empty_environment },
     Test { name: "alone under a foreign launcher", run: foreign_launcher },

@@ -12,7 +12,7 @@ use crate::compile::{compile, has_fortran};
 use crate::process::{Outcome, Running};
 
 /// The tests of this file.
-pub const TESTS: &[Test] = &[
+pub(super) const TESTS: &[Test] = &[
     Test { name: "lines printed in C", run: in_c },
     Test { name: "lines printed in C, a program's own buffer", run: own_buffer },
     Test { name: "lines printed in C, mpirun terminated", run: terminated },

@@ -10,7 +10,7 @@ use crate::compile::compile;
 use crate::process::Outcome;
 
 /// The tests of this file.
-pub const TESTS: &[Test] = &[
+pub(super) const TESTS: &[Test] = &[
     Test { name: "a filter around mpirun refuses a wait", run: around_mpirun },
     Test { name: "a filter around ranks refuses a wait", run: around_ranks },
     Test { name: "no /proc", run: no_proc },

@@ -11,7 +11,7 @@ use crate::process::Running;
 const IDLE_CPU_S_MAX: f64 = 0.05;
 
 /// The tests of this file.
-pub const TESTS: &[Test] = &[
+pub(super) const TESTS: &[Test] = &[
     Test { name: "timeout report", run: timeout_report },
     Test { name: "timeout report of threads", run: threads_report },
     Test { name: "report on other communicators and none", run: report_apart },

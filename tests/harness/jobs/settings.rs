@@ -10,7 +10,7 @@ use crate::process::Outcome;
 const FOUND_WITHIN: Duration = Duration::from_secs(10);
 
 /// The tests of this file.
-pub const TESTS: &[Test] = &[
+pub(super) const TESTS: &[Test] = &[
     Test { name: "settings differ on one host", run: one_host },
     Test { name: "settings differ between hosts", run: two_hosts },
     Test { name: "settings that may differ", run: may_differ },

@@ -22,7 +22,7 @@ const SERVERS: [&str; 3] = ["/usr/sbin/sshd", "/usr/local/sbin/sshd", "/sbin/ssh
 const EMPTY_FOLDER: &str = "/run/sshd";
 
 /// The tests of this file.
-pub const TESTS: &[Test] = &[
+pub(super) const TESTS: &[Test] = &[
     Test { name: "hosts by ssh", run: hosts },
     Test { name: "what ssh hands over", run: handed_over },
     Test { name: "ends by ssh", run: ends },

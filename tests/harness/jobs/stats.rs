@@ -7,7 +7,7 @@ use crate::compile::compile;
 use crate::process::Outcome;
 
 /// The tests of this file.
-pub const TESTS: &[Test] = &[
+pub(super) const TESTS: &[Test] = &[
     Test { name: "stats of a job on one host", run: on_one_host },
     Test { name: "stats of a job over TCP and on two hosts", run: over_networks },
     Test { name: "stats of a job without MPI", run: without_mpi },

@@ -25,7 +25,7 @@ const ATTACK_LIMIT: Duration = Duration::from_secs(30);
 const PACE_KEPT_MIN: f64 = 0.02;
 
 /// The tests of this file.
-pub const TESTS: &[Test] = &[
+pub(super) const TESTS: &[Test] = &[
     Test { name: "strangers: the pace of a job", run: pace },
     Test { name: "strangers: while connections break", run: reconnecting },
 ];

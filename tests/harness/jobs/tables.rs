@@ -9,7 +9,7 @@ use tern_coll::{Algorithm, Choice, Collective, TableRow, algorithms, table::Numb
 use super::{Jobs, Test, Verdict, expect, expect_code, expect_said, hosts, passed, run_command};
 
 /// The tests of this file.
-pub const TESTS: &[Test] = &[
+pub(super) const TESTS: &[Test] = &[
     Test { name: "every algorithm by table", run: every_algorithm },
     Test { name: "algorithms by machine, by table", run: by_machine },
     Test { name: "algorithms by multicast, by table", run: by_multicast },
@@ -85,7 +85,7 @@ fn row(collective: Collective, number: usize) -> TableRow {
     row_for_all(collective, all[number % all.len()])
 }
 
-pub fn row_for_all(collective: Collective, algorithm: Algorithm) -> TableRow {
+pub(super) fn row_for_all(collective: Collective, algorithm: Algorithm) -> TableRow {
     let segment_bytes = algorithm.segment_bytes(collective).map_or(0, |_| SEGMENT_BYTES);
     let choice = Choice { algorithm, segment_bytes };
     TableRow { collective, bytes: NumberRange::ANY, ranks: NumberRange::ANY, nodes: NumberRange::ANY, choice }
@@ -120,7 +120,7 @@ fn tune(jobs: &Jobs<'_>) -> Verdict {
     passed()
 }
 
-pub fn table(jobs: &Jobs<'_>, name: &str, text: &str) -> Result<PathBuf, String> {
+pub(super) fn table(jobs: &Jobs<'_>, name: &str, text: &str) -> Result<PathBuf, String> {
     let file = jobs.options.programs().join(format!("{name}.table"));
     let folder = file.parent().expect("a file in a folder");
     fs::create_dir_all(folder)

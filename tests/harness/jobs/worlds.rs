@@ -15,7 +15,7 @@ use crate::compile::compile;
 use crate::process::{Running, marked_processes, send};
 
 /// The tests of this file.
-pub const TESTS: &[Test] = &[
+pub(super) const TESTS: &[Test] = &[
     Test { name: "worlds: a child killed", run: child_killed },
     Test { name: "worlds: a parent killed", run: parent_killed },
     Test { name: "worlds: who has parted is left alone", run: parted },

@@ -56,7 +56,7 @@ struct Case<'a> {
 }
 
 /// Runs the whole grid, and reports it call by call.
-pub fn run(options: &Options, report: &Report) {
+pub(super) fn run(options: &Options, report: &Report) {
     const NAME: &str = "wrong blocking";
     let start = Instant::now();
     let (program, calls) = match prepare(options) {

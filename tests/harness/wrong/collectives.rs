@@ -31,7 +31,7 @@ const GIVEN_UP_BYTES: [&str; 3] = ["100000", "1000000", "4000000"];
 const GIVEN_UP_TURNS: &str = "20";
 
 /// Plays all that the options select.
-pub fn run(options: &Options, report: &Report) {
+pub(super) fn run(options: &Options, report: &Report) {
     given_up(options, report);
     for difference in DIFFERENCES {
         for (way, environment) in WAYS {

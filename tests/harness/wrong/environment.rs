@@ -62,7 +62,7 @@ const CASES: &[Case] = &[
 ];
 
 /// Runs what the options select, each case over all its transports.
-pub fn run(options: &Options, report: &Report) {
+pub(super) fn run(options: &Options, report: &Report) {
     for case in CASES {
         let transports =
             case.transports.iter().map(|way| (way, format!("wrong {} ({way})", case.words.join(" "))));

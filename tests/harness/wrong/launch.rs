@@ -28,7 +28,7 @@ const CASES: &[Case] = &[
 ];
 
 /// Runs what the options select.
-pub fn run(options: &Options, report: &Report) {
+pub(super) fn run(options: &Options, report: &Report) {
     for case in CASES {
         let name = format!("wrong environment: {}", case.name);
         if options.wants(&name) {

@@ -10,7 +10,7 @@ use crate::options::Options;
 use crate::report::Report;
 
 /// Runs what the options select.
-pub fn run(options: &Options, report: &Report) {
+pub(crate) fn run(options: &Options, report: &Report) {
     blocking::run(options, report);
     collectives::run(options, report);
     environment::run(options, report);

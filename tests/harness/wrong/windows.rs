@@ -26,7 +26,7 @@ const WAYS: [(&str, &[(&str, &str)]); 4] = [
 ];
 
 /// Plays all that the options select.
-pub fn run(options: &Options, report: &Report) {
+pub(super) fn run(options: &Options, report: &Report) {
     for flavor in FLAVORS {
         for (way, environment) in WAYS {
             for ranks in [2, 3] {

@@ -9,7 +9,7 @@ use crate::words;
 
 /// The language that the wrapper was called for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Language {
+pub(crate) enum Language {
     /// C: `mpicc`.
     C,
     /// C++: `mpicxx`, `mpic++`.
@@ -20,7 +20,7 @@ pub enum Language {
 
 impl Language {
     /// The language of the name that the program was called by.
-    pub fn of_name(name: &str) -> Self {
+    pub(crate) fn of_name(name: &str) -> Self {
         match name {
             "mpicxx" | "mpic++" | "mpiCC" => Self::Cxx,
             "mpifort" | "mpif77" | "mpif90" => Self::Fortran,
@@ -29,7 +29,7 @@ impl Language {
     }
 
     /// The environment variable that overrides the compiler.
-    pub fn variable(self) -> &'static str {
+    pub(crate) fn variable(self) -> &'static str {
         match self {
             Self::C => "MPICC_CC",
             Self::Cxx => "MPICXX_CXX",
@@ -38,7 +38,7 @@ impl Language {
     }
 
     /// Variables that override the compiler: Tern's, and those of other wrappers.
-    pub fn variables(self) -> [&'static str; 4] {
+    pub(crate) fn variables(self) -> [&'static str; 4] {
         let [open_mpi, mpich, intel] = match self {
             Self::C => ["OMPI_CC", "MPICH_CC", "I_MPI_CC"],
             Self::Cxx => ["OMPI_CXX", "MPICH_CXX", "I_MPI_CXX"],
@@ -48,7 +48,7 @@ impl Language {
     }
 
     /// The option that overrides the compiler, without its `=`.
-    pub fn option(self) -> &'static str {
+    pub(crate) fn option(self) -> &'static str {
         match self {
             Self::C => "-cc",
             Self::Cxx => "-cxx",
@@ -66,7 +66,7 @@ impl Language {
 }
 
 /// The compiler to call.
-pub struct Compiler {
+pub(crate) struct Compiler {
     /// What it compiles.
     pub language: Language,
     /// The program and arguments that always follow it (`ccache gcc -m64`).
@@ -77,7 +77,7 @@ pub struct Compiler {
 
 impl Compiler {
     /// The option wins over the environment variable, and that over the system's compiler.
-    pub fn choose(language: Language, option: Option<&OsString>) -> Self {
+    pub(crate) fn choose(language: Language, option: Option<&OsString>) -> Self {
         if let Some(words) = option.and_then(|value| words_of(value)) {
             return Self { language, words, origin: language.option() };
         }
@@ -101,13 +101,13 @@ fn words_of(value: &OsStr) -> Option<Vec<OsString>> {
 }
 
 /// An installed tree: `bin`, `include` and `lib` side by side.
-pub struct InstalledTree {
+pub(crate) struct InstalledTree {
     prefix: PathBuf,
 }
 
 impl InstalledTree {
     /// The tree whose `bin` holds this program; symbolic links to it are followed.
-    pub fn around_this_program() -> Result<Self, String> {
+    pub(crate) fn around_this_program() -> Result<Self, String> {
         let program =
             std::env::current_exe().map_err(|error| format!("cannot find my own place: {error}"))?;
         match program.parent().and_then(|bin| bin.parent()) {
@@ -118,12 +118,12 @@ impl InstalledTree {
 
     /// A tree at a known place.
     #[cfg(test)]
-    pub fn at(prefix: &str) -> Self {
+    pub(crate) fn at(prefix: &str) -> Self {
         Self { prefix: PathBuf::from(prefix) }
     }
 
     /// Whether the header and the library are where they must be.
-    pub fn check(&self) -> Result<(), String> {
+    pub(crate) fn check(&self) -> Result<(), String> {
         for file in [self.include().join("mpi.h"), self.lib().join("libmpi_abi.so")] {
             if !file.exists() {
                 return Err(format!(
@@ -137,27 +137,27 @@ impl InstalledTree {
     }
 
     /// The folder of `mpi.h`.
-    pub fn include(&self) -> PathBuf {
+    pub(crate) fn include(&self) -> PathBuf {
         self.prefix.join("include")
     }
 
     /// The folder of the modules' sources, and that of the modules compiled at installation.
-    pub fn module_sources(&self) -> PathBuf {
+    pub(crate) fn module_sources(&self) -> PathBuf {
         self.prefix.join("share/tern/fortran")
     }
 
     /// The folder that holds one folder of compiled modules for each compiler.
-    pub fn installed_modules(&self) -> PathBuf {
+    pub(crate) fn installed_modules(&self) -> PathBuf {
         self.prefix.join("lib/tern/fortran")
     }
 
     /// The folder of `libmpi_abi.so`.
-    pub fn lib(&self) -> PathBuf {
+    pub(crate) fn lib(&self) -> PathBuf {
         self.prefix.join("lib")
     }
 
     /// What a compilation needs.
-    pub fn compile_flags(&self, compiler: &Compiler) -> Vec<OsString> {
+    pub(crate) fn compile_flags(&self, compiler: &Compiler) -> Vec<OsString> {
         let mut flags = vec![joined("-I", self.include())];
         if compiler.language == Language::Fortran {
             flags.push(joined("-I", modules::folder(self, compiler)));
@@ -167,7 +167,7 @@ impl InstalledTree {
     }
 
     /// Names of the libraries, those that need others first.
-    pub fn libraries(&self, language: Language) -> &'static [&'static str] {
+    pub(crate) fn libraries(&self, language: Language) -> &'static [&'static str] {
         match language {
             Language::Fortran => &[modules::ARCHIVE, "mpifort_abi", "mpi_abi"],
             Language::C | Language::Cxx => &["mpi_abi_c2f", "mpi_abi"],
@@ -175,7 +175,7 @@ impl InstalledTree {
     }
 
     /// Folders of the libraries.
-    pub fn library_folders(&self, compiler: &Compiler) -> Vec<PathBuf> {
+    pub(crate) fn library_folders(&self, compiler: &Compiler) -> Vec<PathBuf> {
         match compiler.language {
             Language::Fortran => vec![self.lib(), modules::folder(self, compiler)],
             Language::C | Language::Cxx => vec![self.lib()],
@@ -186,7 +186,7 @@ impl InstalledTree {
     ///
     /// The library's place goes into DT_RUNPATH, not DT_RPATH: LD_LIBRARY_PATH comes before it, and that
     /// is how a program is moved to another library of the same ABI.
-    pub fn link_flags(&self, compiler: &Compiler) -> Vec<OsString> {
+    pub(crate) fn link_flags(&self, compiler: &Compiler) -> Vec<OsString> {
         let mut flags: Vec<OsString> =
             self.library_folders(compiler).into_iter().map(|folder| joined("-L", folder)).collect();
         flags.push(joined("-Wl,-rpath,", self.lib()));

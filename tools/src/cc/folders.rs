@@ -24,7 +24,7 @@ const ABANDONED_AFTER: Duration = Duration::from_secs(24 * 60 * 60);
 const LIST: &str = "files";
 
 /// The user's cache (XDG base directories), if there is a home.
-pub fn cache() -> Option<PathBuf> {
+pub(crate) fn cache() -> Option<PathBuf> {
     let absolute =
         |name: &str| std::env::var_os(name).map(PathBuf::from).filter(|folder| folder.is_absolute());
     let base = absolute("XDG_CACHE_HOME").or_else(|| Some(absolute("HOME")?.join(".cache")));
@@ -33,13 +33,13 @@ pub fn cache() -> Option<PathBuf> {
 
 /// The user's own folder among the temporary files. What somebody else made there is not to be trusted: programs will
 /// be linked with it.
-pub fn temporary() -> PathBuf {
+pub(crate) fn temporary() -> PathBuf {
     let user = rustix::process::geteuid().as_raw();
     std::env::temp_dir().join(format!("tern-{user}")).join("fortran")
 }
 
 /// Makes the folder of temporary modules; an error if it is, or its parent is, another's or open to others.
-pub fn make_temporary() -> Result<PathBuf, String> {
+pub(crate) fn make_temporary() -> Result<PathBuf, String> {
     let folder = temporary();
     DirBuilder::new()
         .mode(0o700)
@@ -50,7 +50,7 @@ pub fn make_temporary() -> Result<PathBuf, String> {
 }
 
 /// Whether nobody else can have put anything there.
-pub fn temporary_is_ours() -> bool {
+pub(crate) fn temporary_is_ours() -> bool {
     let user = rustix::process::geteuid().as_raw();
     let folder = temporary();
     [folder.parent(), Some(&folder)].into_iter().flatten().all(|folder| {
@@ -62,14 +62,14 @@ pub fn temporary_is_ours() -> bool {
 /// A folder that is being filled. It is locked, so that others see that its maker lives: the kernel lets go of the lock
 /// however that ends. What has not been published goes away with this.
 #[derive(Debug)]
-pub struct ModuleFolder {
+pub(crate) struct ModuleFolder {
     path: PathBuf,
     lock: File,
 }
 
 impl ModuleFolder {
     /// Begins an empty folder beside `folder`, which it is to become, and removes what makers have left there that were killed.
-    pub fn begin(folder: &Path) -> io::Result<ModuleFolder> {
+    pub(crate) fn begin(folder: &Path) -> io::Result<ModuleFolder> {
         if let Some(place) = folder.parent() {
             fs::create_dir_all(place)?;
             sweep(place);
@@ -89,7 +89,7 @@ impl ModuleFolder {
     }
 
     /// Where it is.
-    pub fn path(&self) -> &Path {
+    pub(crate) fn path(&self) -> &Path {
         &self.path
     }
 }
@@ -153,7 +153,7 @@ fn is_at(folder: &File, path: &Path) -> bool {
 }
 
 /// Writes the list of a folder's files and their lengths. What is listed can be told from what was left half.
-pub fn seal(folder: &Path) -> io::Result<()> {
+pub(crate) fn seal(folder: &Path) -> io::Result<()> {
     let mut list = Vec::new();
     for entry in fs::read_dir(folder)? {
         let entry = entry?;
@@ -165,7 +165,7 @@ pub fn seal(folder: &Path) -> io::Result<()> {
 }
 
 /// Whether a folder was sealed, and all that it held then can be read and has its length.
-pub fn is_whole(folder: &Path) -> bool {
+pub(crate) fn is_whole(folder: &Path) -> bool {
     let Ok(list) = fs::read(folder.join(LIST)) else { return false };
     let mut lines = list.split(|byte| *byte == b'\n').filter(|line| !line.is_empty());
     !list.is_empty() && lines.all(|line| is_there(folder, line).unwrap_or(false))
@@ -179,7 +179,7 @@ fn is_there(folder: &Path, line: &[u8]) -> Option<bool> {
 }
 
 /// Gives a finished folder its name. Whoever comes second keeps what is there, unless that is broken.
-pub fn publish(work: &Path, folder: &Path) -> Result<(), String> {
+pub(crate) fn publish(work: &Path, folder: &Path) -> Result<(), String> {
     let taken = |error: &io::Error| error.kind() != io::ErrorKind::NotFound && folder.exists();
     match fs::rename(work, folder) {
         Ok(()) => return Ok(()),

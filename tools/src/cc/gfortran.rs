@@ -16,7 +16,7 @@ const VERSION_MIN: u32 = 10;
 const FLAGS: [&str; 2] = ["-fallow-argument-mismatch", "-fallow-invalid-boz"];
 
 /// The flags for this compiler; none, unless it is gfortran.
-pub fn leniency(compiler: &Compiler) -> Vec<OsString> {
+pub(crate) fn leniency(compiler: &Compiler) -> Vec<OsString> {
     let strict = std::env::var_os(STRICT_VARIABLE).is_some_and(|value| !value.is_empty() && value != "0");
     let is_gfortran = compiler.words.iter().any(|word| is_gfortran(word));
     if strict || !is_gfortran || version(compiler).is_none_or(|version| version < VERSION_MIN) {

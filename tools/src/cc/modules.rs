@@ -22,7 +22,7 @@ use crate::flags::{Compiler, InstalledTree};
 use crate::folders::{self, ModuleFolder};
 
 /// The library of the modules' own procedures (`libmpi_modules.a`).
-pub const ARCHIVE: &str = "mpi_modules";
+pub(crate) const ARCHIVE: &str = "mpi_modules";
 
 /// The sources, those that others use first.
 const SOURCES: [&str; 4] = ["types.f90", "constants.f90", "mpi_f08.f90", "mpi.f90"];
@@ -31,7 +31,7 @@ const SOURCES: [&str; 4] = ["types.f90", "constants.f90", "mpi_f08.f90", "mpi.f9
 const COMPILERS: [&str; 5] = ["gfortran", "flang", "flang-new", "ifx", "nvfortran"];
 
 /// The first Fortran compiler that is installed; if none is, the name that the error message will have.
-pub fn installed_compiler() -> &'static str {
+pub(crate) fn installed_compiler() -> &'static str {
     COMPILERS.into_iter().find(|name| in_path(OsStr::new(name)).is_some()).unwrap_or(COMPILERS[0])
 }
 
@@ -39,7 +39,7 @@ pub fn installed_compiler() -> &'static str {
 const IDENTITY: &str = "compiler";
 
 /// The folder of the modules for this compiler: where they are, or else where they will be.
-pub fn folder(tree: &InstalledTree, compiler: &Compiler) -> PathBuf {
+pub(crate) fn folder(tree: &InstalledTree, compiler: &Compiler) -> PathBuf {
     let name = folder_name(tree, compiler);
     let later = |name| folders::cache().unwrap_or_else(folders::temporary).join(name);
     made(tree, compiler, &name).unwrap_or_else(|| later(name))
@@ -83,7 +83,7 @@ fn identity(tree: &InstalledTree, compiler: &Compiler) -> String {
 }
 
 /// Compiles the modules for this compiler unless that has been done.
-pub fn ensure(tree: &InstalledTree, compiler: &Compiler) -> Result<(), String> {
+pub(crate) fn ensure(tree: &InstalledTree, compiler: &Compiler) -> Result<(), String> {
     let name = folder_name(tree, compiler);
     if made(tree, compiler, &name).is_some() {
         return Ok(());
@@ -111,7 +111,7 @@ fn place_for_new() -> Result<PathBuf, String> {
 }
 
 /// Compiles the modules into the installed tree, unless they are there.
-pub fn install(tree: &InstalledTree, compiler: &Compiler) -> Result<(), String> {
+pub(crate) fn install(tree: &InstalledTree, compiler: &Compiler) -> Result<(), String> {
     let all = tree.installed_modules();
     let folder = all.join(folder_name(tree, compiler));
     if folders::is_whole(&folder) {

@@ -8,7 +8,7 @@ use crate::words;
 
 /// A question that is answered instead of compiling.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum WrapperQuery {
+pub(crate) enum WrapperQuery {
     /// The whole command.
     Command,
     /// The command of a compilation without a link.
@@ -51,7 +51,7 @@ need; MPIFORT_STRICT=1 leaves them out.
 
 impl WrapperQuery {
     /// The question that an option asks, with one dash or two.
-    pub fn of_option(option: &str) -> Option<Self> {
+    pub(crate) fn of_option(option: &str) -> Option<Self> {
         let name = option.strip_prefix("--").or_else(|| option.strip_prefix('-'))?;
         Some(match name {
             "show" | "showme" => Self::Command,
@@ -72,12 +72,17 @@ impl WrapperQuery {
     }
 
     /// Whether the answer names folders, of which a build system expects that they are there.
-    pub fn names_folders(self) -> bool {
+    pub(crate) fn names_folders(self) -> bool {
         !matches!(self, Self::Compiler | Self::Libraries | Self::Version | Self::Help)
     }
 
     /// The answer, ready to print.
-    pub fn answer(self, compiler: &Compiler, tree: &InstalledTree, request: &WrapperArguments) -> String {
+    pub(crate) fn answer(
+        self,
+        compiler: &Compiler,
+        tree: &InstalledTree,
+        request: &WrapperArguments,
+    ) -> String {
         match self {
             Self::Command => words::quote(&command_line(compiler, tree, request)),
             Self::CompileCommand => {
@@ -102,7 +107,11 @@ impl WrapperQuery {
 
 /// The compiler's whole line. Tern's flags come last: the user's own folders are searched first, and
 /// libraries follow the objects that need them.
-pub fn command_line(compiler: &Compiler, tree: &InstalledTree, request: &WrapperArguments) -> Vec<OsString> {
+pub(crate) fn command_line(
+    compiler: &Compiler,
+    tree: &InstalledTree,
+    request: &WrapperArguments,
+) -> Vec<OsString> {
     let mut line = compiler.words.clone();
     line.extend(request.args.iter().cloned());
     line.extend(tree.compile_flags(compiler));

@@ -7,7 +7,7 @@ use crate::query::WrapperQuery;
 
 /// The command line, with the wrapper's own options taken out.
 #[derive(Default)]
-pub struct WrapperArguments {
+pub(crate) struct WrapperArguments {
     /// A question about the flags, instead of a compilation.
     pub query: Option<WrapperQuery>,
     /// Whether Fortran's modules shall be compiled into the installed tree (`-make-modules`).
@@ -24,7 +24,7 @@ pub struct WrapperArguments {
 
 impl WrapperArguments {
     /// Reads a command line, the program's name left out.
-    pub fn parse(args: impl IntoIterator<Item = OsString>) -> Self {
+    pub(crate) fn parse(args: impl IntoIterator<Item = OsString>) -> Self {
         let mut request = Self::default();
         let mut value_follows = false;
         for arg in args {
@@ -41,12 +41,12 @@ impl WrapperArguments {
     }
 
     /// Whether flags of the link belong on the compiler's line: `mpicc -v` must not try to link nothing.
-    pub fn links(&self) -> bool {
+    pub(crate) fn links(&self) -> bool {
         self.has_input && !self.stops_early
     }
 
     /// Whether only the version is asked for.
-    pub fn asks_version(&self) -> bool {
+    pub(crate) fn asks_version(&self) -> bool {
         self.args == ["--version"] && self.query.is_none()
     }
 

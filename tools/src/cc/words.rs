@@ -4,7 +4,7 @@ use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
 
 /// Splits at blanks; a compiler's path with blanks in it must be given by a link without.
-pub fn split(value: &OsStr) -> Vec<OsString> {
+pub(crate) fn split(value: &OsStr) -> Vec<OsString> {
     value
         .as_bytes()
         .split(u8::is_ascii_whitespace)
@@ -17,7 +17,7 @@ pub fn split(value: &OsStr) -> Vec<OsString> {
 const PATH_FLAGS: [&str; 3] = ["-I", "-L", "-Wl,"];
 
 /// One line that a shell reads back as the same words.
-pub fn quote(words: &[OsString]) -> String {
+pub(crate) fn quote(words: &[OsString]) -> String {
     words.iter().map(|word| quote_word(&word.to_string_lossy())).collect::<Vec<_>>().join(" ")
 }
 

@@ -1,7 +1,7 @@
 //! Which function belongs to which chapter of MPI 5.0.
 
 /// The title of a function's chapter, or of the part of it that is built at a time of its own.
-pub fn chapter_of(function: &str) -> &'static str {
+pub(crate) fn chapter_of(function: &str) -> &'static str {
     let name = function.strip_prefix("MPI_").unwrap_or(function);
     let name = name.strip_suffix("_c").unwrap_or(name);
     let fitting = CHAPTERS.iter().find(|(_, forms)| forms.iter().any(|form| fits(form, name)));
@@ -9,7 +9,7 @@ pub fn chapter_of(function: &str) -> &'static str {
 }
 
 /// All titles, in the standard's order.
-pub fn titles() -> Vec<&'static str> {
+pub(crate) fn titles() -> Vec<&'static str> {
     let number = |title: &str| title.split(' ').next().and_then(|word| word.parse::<u32>().ok());
     let mut titles: Vec<&str> = CHAPTERS.iter().map(|(title, _)| *title).collect();
     titles.sort_by_key(|title| (number(title), *title));

@@ -4,7 +4,7 @@ use tern_coll::table::{HEADING, TABLE, TableRow, load};
 use tern_settings::Environment;
 
 /// The table in effect, and how to read it.
-pub fn list() -> Result<String, String> {
+pub(crate) fn list() -> Result<String, String> {
     let all = Environment::read(|name| std::env::var(name).ok()).map_err(|bad| bad.to_string())?;
     let mut text = format!("{HEADING:<92}  # from; needs\n");
     if !all.coll_table.is_empty() {

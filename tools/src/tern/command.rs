@@ -16,7 +16,7 @@ use crate::{doctor, netpipe, sim, tune};
     max_term_width = 120,
     after_help = "Other commands of Tern: mpirun --help, mpicc -help."
 )]
-pub struct Tern {
+pub(crate) struct Tern {
     /// What to do.
     #[command(subcommand)]
     pub command: TernCommand,
@@ -24,7 +24,7 @@ pub struct Tern {
 
 /// What `tern` can do. The arguments of each describe it.
 #[derive(Debug, Subcommand)]
-pub enum TernCommand {
+pub(crate) enum TernCommand {
     Info(InfoArguments),
     Doctor(doctor::DoctorArguments),
     Sim(sim::SimArguments),
@@ -54,7 +54,7 @@ pub enum TernCommand {
 /// The settings are all TERN_* variables with their values here. With options it prints what they ask for instead.
 #[derive(Args, Debug)]
 #[command(args_override_self = true)]
-pub struct InfoArguments {
+pub(crate) struct InfoArguments {
     /// How a message moves, by mode, size and buffers, under the settings in effect
     #[arg(long)]
     pub protocols: bool,
@@ -80,7 +80,7 @@ pub struct InfoArguments {
 
 /// Something that `tern info` tells.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Topic {
+pub(crate) enum Topic {
     /// The machine and the settings.
     Overview,
     /// How messages move.
@@ -95,7 +95,7 @@ pub enum Topic {
 
 impl InfoArguments {
     /// What is asked for: at least one topic.
-    pub fn topics(&self) -> Vec<Topic> {
+    pub(crate) fn topics(&self) -> Vec<Topic> {
         let mut topics = Vec::new();
         topics.extend(self.protocols.then_some(Topic::Protocols));
         topics.extend(self.collectives.then_some(Topic::Collectives));

@@ -12,7 +12,7 @@ use crate::chapters::{chapter_of, titles};
 use crate::table::TextTable;
 
 /// The library: the one given, or the one of this program's tree, installed or just built.
-pub fn find(given: Option<&Path>) -> Result<PathBuf, String> {
+pub(crate) fn find(given: Option<&Path>) -> Result<PathBuf, String> {
     if let Some(path) = given {
         return Ok(path.to_path_buf());
     }
@@ -27,7 +27,7 @@ pub fn find(given: Option<&Path>) -> Result<PathBuf, String> {
 }
 
 /// The list: numbers by chapter, then what is lacking by name.
-pub fn list(given: Option<&Path>) -> Result<String, String> {
+pub(crate) fn list(given: Option<&Path>) -> Result<String, String> {
     let path = find(given)?;
     let library = read(&path)?;
     Ok(format!("{}\n\n{}\n{}", path.display(), numbers(&library), lacking(&library)))

@@ -8,11 +8,11 @@ use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
 
 /// Processes, known by descriptors: their numbers are given to others once they have ended.
 #[derive(Debug)]
-pub struct ProcessFamily(Vec<OwnedFd>);
+pub(crate) struct ProcessFamily(Vec<OwnedFd>);
 
 impl ProcessFamily {
     /// A process and all that descend from it now.
-    pub fn of(eldest: Pid) -> ProcessFamily {
+    pub(crate) fn of(eldest: Pid) -> ProcessFamily {
         let (mut members, mut unknown) = (Vec::new(), vec![eldest]);
         while let Some(pid) = unknown.pop() {
             members.extend(pidfd_open(pid, PidfdFlags::empty()));
@@ -22,14 +22,14 @@ impl ProcessFamily {
     }
 
     /// To all of them. Who has ended meanwhile does not mind.
-    pub fn signal(&self, signal: Signal) {
+    pub(crate) fn signal(&self, signal: Signal) {
         for member in &self.0 {
             let _ = pidfd_send_signal(member, signal);
         }
     }
 
     /// Whether all have ended.
-    pub fn is_gone(&self) -> bool {
+    pub(crate) fn is_gone(&self) -> bool {
         self.0.iter().all(|member| {
             let mut ended = [PollFd::new(member, PollFlags::IN)];
             matches!(poll(&mut ended, Some(&Timespec::default())), Ok(1))
@@ -38,7 +38,7 @@ impl ProcessFamily {
 }
 
 /// Processes that a process has started; the kernel lists them with the thread that did.
-pub fn children(pid: Pid) -> Vec<Pid> {
+pub(crate) fn children(pid: Pid) -> Vec<Pid> {
     let threads =
         fs::read_dir(format!("/proc/{}/task", pid.as_raw_nonzero())).into_iter().flatten().flatten();
     let lists = threads.filter_map(|thread| fs::read_to_string(thread.path().join("children")).ok());

@@ -9,7 +9,7 @@ use rustix::thread::{ClockId, MembarrierCommand, futex, membarrier_query};
 use crate::probe;
 
 /// A feature of the kernel.
-pub struct Feature {
+pub(crate) struct Feature {
     /// Its name.
     pub name: &'static str,
     /// Whether it may be used here; if not, why.
@@ -19,7 +19,7 @@ pub struct Feature {
 }
 
 /// All of them.
-pub fn features(memory_can_be_read: Result<(), String>) -> Vec<Feature> {
+pub(crate) fn features(memory_can_be_read: Result<(), String>) -> Vec<Feature> {
     vec![
         Feature {
             name: "memfd",
@@ -52,7 +52,7 @@ pub fn features(memory_can_be_read: Result<(), String>) -> Vec<Feature> {
 }
 
 /// Whether the ranks of a job on this machine can read each other's memory.
-pub fn memory_can_be_read() -> Result<(), String> {
+pub(crate) fn memory_can_be_read() -> Result<(), String> {
     probe::memory_can_be_read().map_err(|reason| match guess(&reason) {
         Some(cause) => format!("{reason} ({cause})"),
         None => reason,

@@ -9,7 +9,7 @@ const LIMIT_S: u32 = 60;
 const EXTRA_S: f64 = 10.0;
 
 /// Whether multicast works among hosts, as the ranks of a job see it. `place` are the options of `mpirun` that name them.
-pub fn ask(place: &[String]) -> Result<String, String> {
+pub(crate) fn ask(place: &[String]) -> Result<String, String> {
     let here = Installation::find()?;
     let words = ["--verbose", "--timeout", &LIMIT_S.to_string()].map(String::from);
     let program = [here.file("libexec/tern/netpipe")?.display().to_string(), "version".into()];

@@ -12,7 +12,7 @@ use crate::table::TextTable;
 use crate::{coverage, features, machine};
 
 /// All of it.
-pub fn overview(library: Option<&Path>) -> String {
+pub(crate) fn overview(library: Option<&Path>) -> String {
     let features = features::features(features::memory_can_be_read());
     [
         format!("Tern {}\n{}", env!("CARGO_PKG_VERSION"), identity(library)),
@@ -107,7 +107,7 @@ fn described(meanings: &[(&str, &str)]) -> String {
 }
 
 /// What can be understood of the environment, within its limits.
-pub fn environment() -> Environment {
+pub(crate) fn environment() -> Environment {
     let mut all = Environment::default();
     for variable in variables() {
         if let Ok(value) = std::env::var(variable.name) {

@@ -7,21 +7,21 @@ use crate::interrupt;
 
 /// An installed tree.
 #[derive(Clone, Debug)]
-pub struct Installation {
+pub(crate) struct Installation {
     /// Its root.
     pub tree: PathBuf,
 }
 
 impl Installation {
     /// The tree of this program.
-    pub fn find() -> Result<Installation, String> {
+    pub(crate) fn find() -> Result<Installation, String> {
         let own = env::current_exe().map_err(|error| format!("cannot find my own place: {error}"))?;
         let tree = own.parent().and_then(Path::parent).unwrap_or(Path::new("/"));
         Ok(Installation { tree: tree.into() })
     }
 
     /// A file of the tree, as in `bin/mpirun`.
-    pub fn file(&self, name: &str) -> Result<PathBuf, String> {
+    pub(crate) fn file(&self, name: &str) -> Result<PathBuf, String> {
         let path = self.tree.join(name);
         let complaint = || {
             format!(
@@ -35,16 +35,16 @@ impl Installation {
 
 /// A folder that goes away with this value, or with this program.
 #[derive(Debug)]
-pub struct ScratchFolder(PathBuf);
+pub(crate) struct ScratchFolder(PathBuf);
 
 impl ScratchFolder {
     /// A new one, under the system's folder for such.
-    pub fn new(name: &str) -> Result<ScratchFolder, String> {
+    pub(crate) fn new(name: &str) -> Result<ScratchFolder, String> {
         ScratchFolder::within(&env::temp_dir(), name)
     }
 
     /// A new one in another folder, which is made if it is not there.
-    pub fn within(folder: &Path, name: &str) -> Result<ScratchFolder, String> {
+    pub(crate) fn within(folder: &Path, name: &str) -> Result<ScratchFolder, String> {
         let folder = folder.join(format!("{name}-{}", std::process::id()));
         let made = std::path::absolute(&folder).and_then(|folder| {
             fs::create_dir_all(folder.parent().unwrap_or(&folder))?;
@@ -57,7 +57,7 @@ impl ScratchFolder {
     }
 
     /// A place in it.
-    pub fn file(&self, name: &str) -> PathBuf {
+    pub(crate) fn file(&self, name: &str) -> PathBuf {
         self.0.join(name)
     }
 }

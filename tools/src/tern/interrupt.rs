@@ -26,7 +26,7 @@ const PATIENCE: Duration = Duration::from_millis(1500);
 const LOOK: Duration = Duration::from_millis(5);
 
 /// This folder goes away if a signal ends the program.
-pub fn add_folder(folder: PathBuf) {
+pub(crate) fn add_folder(folder: PathBuf) {
     static WATCH: Once = Once::new();
     folders().push(folder);
     // Without a watch the folder is left behind, and nothing worse.
@@ -34,7 +34,7 @@ pub fn add_folder(folder: PathBuf) {
 }
 
 /// The folder has gone, or goes by other means.
-pub fn remove_folder(folder: &PathBuf) {
+pub(crate) fn remove_folder(folder: &PathBuf) {
     folders().retain(|other| other != folder);
 }
 
@@ -57,7 +57,7 @@ fn watch() -> std::io::Result<()> {
 }
 
 /// For the main thread, whose command has failed: that is nothing to tell of where a signal is the reason.
-pub fn give_way() {
+pub(crate) fn give_way() {
     while ENDING.load(Ordering::Acquire) {
         thread::park();
     }

@@ -7,7 +7,7 @@ use crate::features::Feature;
 use crate::table::TextTable;
 
 /// The machine, in lines.
-pub fn describe(features: &[Feature]) -> String {
+pub(crate) fn describe(features: &[Feature]) -> String {
     let mut table = TextTable::default();
     table.row(["system", &system()]);
     table.row(["cores", &cores_in_words()]);

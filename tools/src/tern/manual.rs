@@ -11,7 +11,7 @@ use clap_mangen::Man;
 use crate::command::Tern;
 
 /// Writes `tern.1`, a page for each subcommand, and `mpirun.1`.
-pub fn write_pages(folder: &Path) -> Result<String, String> {
+pub(crate) fn write_pages(folder: &Path) -> Result<String, String> {
     let mut tern = Tern::command();
     tern.build();
     let own = pages(&tern).into_iter().map(|(name, command)| {
@@ -61,7 +61,7 @@ fn page_of_mpirun() -> io::Result<Vec<u8>> {
 }
 
 /// The completions of a program for a shell.
-pub fn completions(shell: Shell, program: &str) -> String {
+pub(crate) fn completions(shell: Shell, program: &str) -> String {
     let mut command = if program == "tern" { Tern::command() } else { tern_mpirun::command() };
     let mut text = Vec::new();
     clap_complete::generate(shell, &mut command, program, &mut text);

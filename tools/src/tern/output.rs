@@ -4,12 +4,12 @@ use std::fs::{self, OpenOptions};
 use std::path::Path;
 
 /// Writes a file.
-pub fn write(file: &Path, text: &str) -> Result<(), String> {
+pub(crate) fn write(file: &Path, text: &str) -> Result<(), String> {
     fs::write(file, text).map_err(|error| cannot(file, error))
 }
 
 /// Whether a file can be written, asked before the work whose result it is to hold. Nothing is changed or left.
-pub fn check(file: &Path) -> Result<(), String> {
+pub(crate) fn check(file: &Path) -> Result<(), String> {
     let is_new = !file.exists();
     OpenOptions::new().append(true).create(true).open(file).map_err(|error| cannot(file, error))?;
     if is_new {

@@ -12,12 +12,12 @@ use nix::unistd::Pid;
 use rustix::process::{PTracer, set_ptracer};
 
 /// The hidden option that makes this program the reader.
-pub const OPTION: &str = "--tern-probe";
+pub(crate) const OPTION: &str = "--tern-probe";
 
 static WORD: u64 = 0x5465_726e_2070_726f;
 
 /// Whether another process can read this one's memory; if not, why.
-pub fn memory_can_be_read() -> Result<(), String> {
+pub(crate) fn memory_can_be_read() -> Result<(), String> {
     // As the library does: the Yama security module lets only parents read unless one allows more.
     let _ = set_ptracer(PTracer::Any);
     let address = std::ptr::from_ref(&WORD).expose_provenance();
@@ -33,7 +33,7 @@ pub fn memory_can_be_read() -> Result<(), String> {
 }
 
 /// The reader's whole life.
-pub fn answer(words: &[String]) -> ExitCode {
+pub(crate) fn answer(words: &[String]) -> ExitCode {
     match read(words) {
         Ok(WORD_READ) => ExitCode::SUCCESS,
         Ok(_) => fail("another process was read"),

@@ -9,7 +9,7 @@ use crate::features;
 use crate::table::TextTable;
 
 /// The tables, one for each transport.
-pub fn list() -> Result<String, String> {
+pub(crate) fn list() -> Result<String, String> {
     let all = Environment::read(|name| std::env::var(name).ok()).map_err(|bad| bad.to_string())?;
     let shm = shm_limits(&all);
     let own = Loopback::new(0).limits(0);
@@ -22,7 +22,7 @@ pub fn list() -> Result<String, String> {
 }
 
 /// What the shared-memory transport would say of a peer.
-pub fn shm_limits(all: &Environment) -> Limits {
+pub(crate) fn shm_limits(all: &Environment) -> Limits {
     let direct = all.transport.cma && features::memory_can_be_read().is_ok();
     Limits {
         eager_bytes_max: all.transport.shm_eager_bytes_max(),

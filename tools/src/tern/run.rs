@@ -23,7 +23,7 @@ const DRAIN: Duration = Duration::from_secs(2);
 
 /// A command.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Invocation {
+pub(crate) struct Invocation {
     /// The program.
     pub program: PathBuf,
     /// Its arguments.
@@ -36,12 +36,12 @@ pub struct Invocation {
 
 impl Invocation {
     /// Runs it; what it wrote to standard output. An error has what it wrote to standard error.
-    pub fn run(&self) -> Result<String, String> {
+    pub(crate) fn run(&self) -> Result<String, String> {
         self.run_and_listen().map(|(output, _)| output)
     }
 
     /// The same with what it wrote to standard error as well.
-    pub fn run_and_listen(&self) -> Result<(String, String), String> {
+    pub(crate) fn run_and_listen(&self) -> Result<(String, String), String> {
         let mut command = Command::new(&self.program);
         command.args(&self.words).envs(self.settings.iter().map(|(name, value)| (name, value)));
         // What is measured is the machine's own state, whatever this shell is used for.

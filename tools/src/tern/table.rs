@@ -4,23 +4,23 @@ use std::fmt::Write;
 
 /// Columns as wide as their widest cell, two spaces apart; the last one is not padded.
 #[derive(Debug, Default)]
-pub struct TextTable {
+pub(crate) struct TextTable {
     rows: Vec<Vec<String>>,
 }
 
 impl TextTable {
     /// Adds a row.
-    pub fn row<const N: usize>(&mut self, cells: [&str; N]) {
+    pub(crate) fn row<const N: usize>(&mut self, cells: [&str; N]) {
         self.rows.push(cells.map(String::from).into());
     }
 
     /// The same with any number of cells.
-    pub fn push(&mut self, cells: Vec<String>) {
+    pub(crate) fn push(&mut self, cells: Vec<String>) {
         self.rows.push(cells);
     }
 
     /// The text, each line indented by two spaces.
-    pub fn text(&self) -> String {
+    pub(crate) fn text(&self) -> String {
         let columns = self.rows.iter().map(Vec::len).max().unwrap_or(0);
         let widths: Vec<usize> = (0..columns).map(|column| self.width(column)).collect();
         let mut text = String::new();
@@ -43,24 +43,24 @@ impl TextTable {
 
 /// Columns of lines that are written one after the other, before the last is known.
 #[derive(Clone, Debug)]
-pub struct Columns<const N: usize> {
+pub(crate) struct Columns<const N: usize> {
     widths: [usize; N],
 }
 
 impl<const N: usize> Columns<N> {
     /// As wide as the heading.
-    pub fn new(heading: [&str; N]) -> Self {
+    pub(crate) fn new(heading: [&str; N]) -> Self {
         Columns { widths: heading.map(|cell| cell.chars().count()) }
     }
 
     /// A column is wide enough for this cell.
-    pub fn at_least(mut self, column: usize, cell: &str) -> Self {
+    pub(crate) fn at_least(mut self, column: usize, cell: &str) -> Self {
         self.widths[column] = self.widths[column].max(cell.chars().count());
         self
     }
 
     /// A line in the form of [`TextTable::text`].
-    pub fn line(&self, cells: [&str; N]) -> String {
+    pub(crate) fn line(&self, cells: [&str; N]) -> String {
         let padded = cells.iter().zip(&self.widths).map(|(cell, width)| format!("  {cell:<width$}"));
         format!("{}\n", padded.collect::<String>().trim_end())
     }

@@ -18,7 +18,7 @@ const LIMIT: Duration = Duration::from_secs(30);
 const SECRET: [u8; 32] = [7; 32];
 
 /// A rank in its thread.
-pub struct Rank<'a> {
+pub(crate) struct Rank<'a> {
     pub me: Peer,
     pub size: u32,
     pub channel: Channel<UdpLink>,
@@ -28,7 +28,7 @@ pub struct Rank<'a> {
 }
 
 /// Where ranks wait for each other without the network.
-pub struct Room {
+pub(crate) struct Room {
     size: usize,
     come: Mutex<usize>,
     more: Condvar,
@@ -57,7 +57,7 @@ fn address(rank: Peer) -> IpAddr {
 }
 
 /// Runs a rank on each host, in a thread of its own; they send at so many bytes a second at first.
-pub fn on_all<T: Send>(hosts: &Hosts, rate: u64, rank: impl Fn(&mut Rank<'_>) -> T + Sync) -> Vec<T> {
+pub(crate) fn on_all<T: Send>(hosts: &Hosts, rate: u64, rank: impl Fn(&mut Rank<'_>) -> T + Sync) -> Vec<T> {
     let (come, addresses) = (Mutex::new(0), Mutex::new(Vec::new()));
     let room = Room { size: hosts.count() as usize, come, more: Condvar::new(), addresses };
     thread::scope(|scope| {
@@ -89,14 +89,14 @@ impl<'a> Rank<'a> {
     }
 
     /// Waits for the others, but not by messages; the channel goes on meanwhile.
-    pub fn meet(&mut self) {
+    pub(crate) fn meet(&mut self) {
         let room = self.room;
         let round = room.come();
         self.until(|_| (*room.come.lock().unwrap() >= round).then_some(()));
     }
 
     /// Moves the channel on until something is so.
-    pub fn until<T>(&mut self, what: impl Fn(&mut Channel<UdpLink>) -> Option<T>) -> T {
+    pub(crate) fn until<T>(&mut self, what: impl Fn(&mut Channel<UdpLink>) -> Option<T>) -> T {
         loop {
             if let Some(found) = what(&mut self.channel) {
                 return found;
@@ -110,7 +110,7 @@ impl<'a> Rank<'a> {
     }
 
     /// The next packet of a peer, by a receiver that knows whom it waits for.
-    pub fn receive(&mut self, from: Peer, into: &mut Vec<u8>) {
+    pub(crate) fn receive(&mut self, from: Peer, into: &mut Vec<u8>) {
         let mut got = Vec::new();
         std::mem::swap(&mut got, into);
         let got = std::cell::RefCell::new(got);
@@ -125,12 +125,12 @@ impl<'a> Rank<'a> {
         *into = got.into_inner();
     }
 
-    pub fn link_counters(&self) -> link::LinkCounters {
+    pub(crate) fn link_counters(&self) -> link::LinkCounters {
         self.channel.link().counters()
     }
 
     /// Leaves in good order.
-    pub fn leave(&mut self) {
+    pub(crate) fn leave(&mut self) {
         self.until(|channel| channel.endpoint.is_flushed().then_some(()));
         let now = self.channel.now();
         self.channel.endpoint.close(now);
@@ -139,12 +139,12 @@ impl<'a> Rank<'a> {
 }
 
 /// The bytes that a root sends.
-pub fn payload(root: Peer, len: usize) -> Vec<u8> {
+pub(crate) fn payload(root: Peer, len: usize) -> Vec<u8> {
     (0..len).map(|at| (at as u32).wrapping_mul(2_654_435_761).wrapping_add(root) as u8).collect()
 }
 
 /// Broadcasts so many bytes from a root to all (MPI-CCL, section 4.2), and checks them.
-pub fn broadcast(rank: &mut Rank<'_>, root: Peer, len: usize) {
+pub(crate) fn broadcast(rank: &mut Rank<'_>, root: Peer, len: usize) {
     let data = payload(root, len);
     if rank.me == root {
         send_to_all(rank, &data);
@@ -158,7 +158,7 @@ pub fn broadcast(rank: &mut Rank<'_>, root: Peer, len: usize) {
 }
 
 /// The root's part.
-pub fn send_to_all(rank: &mut Rank<'_>, data: &[u8]) {
+pub(crate) fn send_to_all(rank: &mut Rank<'_>, data: &[u8]) {
     let group = rank.all;
     let part = rank.channel.endpoint.multicast_bytes_max(group);
     for payload in data.chunks(part) {

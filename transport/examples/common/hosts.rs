@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use std::process::Command;
 
 /// A network that is there as long as this is.
-pub struct Hosts {
+pub(crate) struct Hosts {
     name: String,
     count: u32,
 }
@@ -15,7 +15,7 @@ pub struct Hosts {
 impl Hosts {
     /// So many hosts, named by a word of the caller's and the process; `rate` as for `tc`, "0" for no limit. `None` with a
     /// message where there can be none.
-    pub fn new(word: &str, count: u32, rate: &str) -> Option<Hosts> {
+    pub(crate) fn new(word: &str, count: u32, rate: &str) -> Option<Hosts> {
         // SAFETY: it only answers.
         if unsafe { libc::geteuid() } != 0 {
             eprintln!("skipped: it needs root to make network namespaces");
@@ -30,12 +30,12 @@ impl Hosts {
     }
 
     /// How many there are; the first is number 1.
-    pub fn count(&self) -> u32 {
+    pub(crate) fn count(&self) -> u32 {
         self.count
     }
 
     /// Lets all interfaces carry packets of so many bytes.
-    pub fn set_mtu(&self, bytes: u32) {
+    pub(crate) fn set_mtu(&self, bytes: u32) {
         let mtu = bytes.to_string();
         let set = |namespace: &str, interface: &str| {
             ip(&["-n", namespace, "link", "set", interface, "mtu", &mtu]);
@@ -47,12 +47,12 @@ impl Hosts {
     }
 
     /// Cuts or mends the cable of a host.
-    pub fn cable(&self, host: u32, mended: bool) {
+    pub(crate) fn cable(&self, host: u32, mended: bool) {
         testnet(&[if mended { "mend" } else { "cut" }, &format!("{}-{host}", self.name)]);
     }
 
     /// Drops so many of a hundred packets that come to a host, by nftables. Whether that works here.
-    pub fn lose(&self, host: u32, percent: u32) -> bool {
+    pub(crate) fn lose(&self, host: u32, percent: u32) -> bool {
         let namespace = format!("{}-{host}", self.name);
         let rule = format!("numgen random mod 100 < {percent} drop");
         let chain = "{ type filter hook input priority 0; }";
@@ -71,7 +71,7 @@ impl Hosts {
     }
 
     /// Moves the calling thread to a host, for good.
-    pub fn enter(&self, host: u32) {
+    pub(crate) fn enter(&self, host: u32) {
         let path = format!("/run/netns/{}-{host}", self.name);
         let namespace = std::fs::File::open(&path).expect("the host's namespace");
         // SAFETY: it changes nothing but in which network the thread's next sockets are.

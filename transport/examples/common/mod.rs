@@ -5,7 +5,7 @@ use std::os::fd::{AsFd, FromRawFd, OwnedFd};
 use tern_transport::{Fabric, JobPlace, Peer, TransportConfig};
 
 /// An empty memfd.
-pub fn memfd() -> OwnedFd {
+pub(crate) fn memfd() -> OwnedFd {
     // SAFETY: a new descriptor that nobody else owns.
     unsafe {
         let fd = libc::memfd_create(c"tern-example".as_ptr(), libc::MFD_CLOEXEC);
@@ -15,7 +15,7 @@ pub fn memfd() -> OwnedFd {
 }
 
 /// Runs `rank` in `size` processes and waits for all. Panics if one fails.
-pub fn run(size: u32, rank: impl Fn(Fabric, Peer)) {
+pub(crate) fn run(size: u32, rank: impl Fn(Fabric, Peer)) {
     let segment = memfd();
     // SAFETY: asks for a number.
     let cores = unsafe { libc::sysconf(libc::_SC_NPROCESSORS_ONLN) }.max(1) as usize;
@@ -51,7 +51,7 @@ pub fn run(size: u32, rank: impl Fn(Fabric, Peer)) {
 }
 
 /// Gives each rank a core of its own if there are as many: two that spin on one core would time its scheduler.
-pub fn pin(me: Peer, size: u32, cores: usize) {
+pub(crate) fn pin(me: Peer, size: u32, cores: usize) {
     // SAFETY: a set is plain bits, and the call reads it.
     unsafe {
         let mut set: libc::cpu_set_t = std::mem::zeroed();

@@ -7,41 +7,41 @@
 
 use std::ffi::{c_char, c_int, c_void};
 
-pub const MSG: u64 = 1 << 1;
-pub const RMA: u64 = 1 << 2;
-pub const READ: u64 = 1 << 8;
-pub const REMOTE_READ: u64 = 1 << 12;
-pub const RECV: u64 = 1 << 10;
-pub const SEND: u64 = 1 << 11;
-pub const MULTI_RECV: u64 = 1 << 16;
-pub const CONTEXT: u64 = 1 << 59;
-pub const CONTEXT2: u64 = 1 << 52;
-pub const ORDER_SAS: u64 = 1 << 8;
-pub const MR_LOCAL: c_int = 1 << 2;
-pub const MR_VIRT_ADDR: c_int = 1 << 4;
-pub const MR_ALLOCATED: c_int = 1 << 5;
-pub const MR_PROV_KEY: c_int = 1 << 6;
-pub const MR_ENDPOINT: c_int = 1 << 9;
-pub const EP_RDM: c_int = 3;
-pub const THREAD_DOMAIN: c_int = 3;
-pub const RM_ENABLED: c_int = 2;
-pub const AV_TABLE: c_int = 2;
-pub const WAIT_NONE: c_int = 0;
-pub const WAIT_FD: c_int = 3;
-pub const CQ_FORMAT_DATA: c_int = 3;
-pub const GETWAIT: c_int = 5;
-pub const ENABLE: c_int = 6;
-pub const OPT_ENDPOINT: c_int = 0;
-pub const OPT_MIN_MULTI_RECV: c_int = 0;
-pub const SOCKADDR_IN: u32 = 2;
-pub const ADDR_UNSPEC: u64 = u64::MAX;
-pub const EAVAIL: isize = 259;
+pub(crate) const MSG: u64 = 1 << 1;
+pub(crate) const RMA: u64 = 1 << 2;
+pub(crate) const READ: u64 = 1 << 8;
+pub(crate) const REMOTE_READ: u64 = 1 << 12;
+pub(crate) const RECV: u64 = 1 << 10;
+pub(crate) const SEND: u64 = 1 << 11;
+pub(crate) const MULTI_RECV: u64 = 1 << 16;
+pub(crate) const CONTEXT: u64 = 1 << 59;
+pub(crate) const CONTEXT2: u64 = 1 << 52;
+pub(crate) const ORDER_SAS: u64 = 1 << 8;
+pub(crate) const MR_LOCAL: c_int = 1 << 2;
+pub(crate) const MR_VIRT_ADDR: c_int = 1 << 4;
+pub(crate) const MR_ALLOCATED: c_int = 1 << 5;
+pub(crate) const MR_PROV_KEY: c_int = 1 << 6;
+pub(crate) const MR_ENDPOINT: c_int = 1 << 9;
+pub(crate) const EP_RDM: c_int = 3;
+pub(crate) const THREAD_DOMAIN: c_int = 3;
+pub(crate) const RM_ENABLED: c_int = 2;
+pub(crate) const AV_TABLE: c_int = 2;
+pub(crate) const WAIT_NONE: c_int = 0;
+pub(crate) const WAIT_FD: c_int = 3;
+pub(crate) const CQ_FORMAT_DATA: c_int = 3;
+pub(crate) const GETWAIT: c_int = 5;
+pub(crate) const ENABLE: c_int = 6;
+pub(crate) const OPT_ENDPOINT: c_int = 0;
+pub(crate) const OPT_MIN_MULTI_RECV: c_int = 0;
+pub(crate) const SOCKADDR_IN: u32 = 2;
+pub(crate) const ADDR_UNSPEC: u64 = u64::MAX;
+pub(crate) const EAVAIL: isize = 259;
 
 /// The version whose meaning of `mr_mode` and the rest is expected.
-pub const API_VERSION: u32 = (1 << 16) | 11;
+pub(crate) const API_VERSION: u32 = (1 << 16) | 11;
 
 #[repr(C)]
-pub struct FiInfo {
+pub(crate) struct FiInfo {
     pub next: *mut FiInfo,
     pub caps: u64,
     pub mode: u64,
@@ -60,7 +60,7 @@ pub struct FiInfo {
 }
 
 #[repr(C)]
-pub struct TxAttr {
+pub(crate) struct TxAttr {
     pub caps: u64,
     pub mode: u64,
     pub op_flags: u64,
@@ -74,7 +74,7 @@ pub struct TxAttr {
 }
 
 #[repr(C)]
-pub struct RxAttr {
+pub(crate) struct RxAttr {
     pub caps: u64,
     pub mode: u64,
     pub op_flags: u64,
@@ -86,7 +86,7 @@ pub struct RxAttr {
 }
 
 #[repr(C)]
-pub struct EpAttr {
+pub(crate) struct EpAttr {
     pub kind: c_int,
     pub protocol: u32,
     pub protocol_version: u32,
@@ -104,7 +104,7 @@ pub struct EpAttr {
 
 /// As far as it is used; the library allocates it.
 #[repr(C)]
-pub struct DomainAttr {
+pub(crate) struct DomainAttr {
     pub domain: *mut Fid,
     pub name: *mut c_char,
     pub threading: c_int,
@@ -118,7 +118,7 @@ pub struct DomainAttr {
 
 /// As far as it is used; the library allocates it.
 #[repr(C)]
-pub struct FabricAttr {
+pub(crate) struct FabricAttr {
     pub fabric: *mut Fid,
     pub name: *mut c_char,
     pub prov_name: *mut c_char,
@@ -127,14 +127,14 @@ pub struct FabricAttr {
 }
 
 #[repr(C)]
-pub struct Fid {
+pub(crate) struct Fid {
     pub class: usize,
     pub context: *mut c_void,
     pub ops: *const FidOps,
 }
 
 #[repr(C)]
-pub struct FidOps {
+pub(crate) struct FidOps {
     pub size: usize,
     pub close: unsafe extern "C" fn(*mut Fid) -> c_int,
     pub bind: unsafe extern "C" fn(*mut Fid, *mut Fid, u64) -> c_int,
@@ -142,14 +142,14 @@ pub struct FidOps {
 }
 
 #[repr(C)]
-pub struct FidFabric {
+pub(crate) struct FidFabric {
     pub fid: Fid,
     pub ops: *const FabricOps,
     pub api_version: u32,
 }
 
 #[repr(C)]
-pub struct FabricOps {
+pub(crate) struct FabricOps {
     pub size: usize,
     pub domain: unsafe extern "C" fn(*mut FidFabric, *mut FiInfo, *mut *mut Domain, *mut c_void) -> c_int,
     pub passive_ep: *const c_void,
@@ -159,14 +159,14 @@ pub struct FabricOps {
 }
 
 #[repr(C)]
-pub struct Domain {
+pub(crate) struct Domain {
     pub fid: Fid,
     pub ops: *const DomainOps,
     pub mr: *const MrOps,
 }
 
 #[repr(C)]
-pub struct DomainOps {
+pub(crate) struct DomainOps {
     pub size: usize,
     pub av_open: unsafe extern "C" fn(*mut Domain, *mut AvAttr, *mut *mut Av, *mut c_void) -> c_int,
     pub cq_open: unsafe extern "C" fn(*mut Domain, *mut CqAttr, *mut *mut Cq, *mut c_void) -> c_int,
@@ -174,7 +174,7 @@ pub struct DomainOps {
 }
 
 #[repr(C)]
-pub struct MrOps {
+pub(crate) struct MrOps {
     pub size: usize,
     #[allow(clippy::type_complexity, reason = "the library's signature")]
     pub reg: unsafe extern "C" fn(
@@ -191,14 +191,14 @@ pub struct MrOps {
 }
 
 #[repr(C)]
-pub struct Mr {
+pub(crate) struct Mr {
     pub fid: Fid,
     pub mem_desc: *mut c_void,
     pub key: u64,
 }
 
 #[repr(C)]
-pub struct AvAttr {
+pub(crate) struct AvAttr {
     pub kind: c_int,
     pub rx_ctx_bits: c_int,
     pub count: usize,
@@ -209,19 +209,19 @@ pub struct AvAttr {
 }
 
 #[repr(C)]
-pub struct Av {
+pub(crate) struct Av {
     pub fid: Fid,
     pub ops: *const AvOps,
 }
 
 #[repr(C)]
-pub struct AvOps {
+pub(crate) struct AvOps {
     pub size: usize,
     pub insert: unsafe extern "C" fn(*mut Av, *const c_void, usize, *mut u64, u64, *mut c_void) -> c_int,
 }
 
 #[repr(C)]
-pub struct CqAttr {
+pub(crate) struct CqAttr {
     pub size: usize,
     pub flags: u64,
     pub format: c_int,
@@ -232,13 +232,13 @@ pub struct CqAttr {
 }
 
 #[repr(C)]
-pub struct Cq {
+pub(crate) struct Cq {
     pub fid: Fid,
     pub ops: *const CqOps,
 }
 
 #[repr(C)]
-pub struct CqOps {
+pub(crate) struct CqOps {
     pub size: usize,
     pub read: unsafe extern "C" fn(*mut Cq, *mut c_void, usize) -> isize,
     pub readfrom: *const c_void,
@@ -248,7 +248,7 @@ pub struct CqOps {
 /// An operation that has ended well.
 #[repr(C)]
 #[derive(Clone, Copy)]
-pub struct CqEntry {
+pub(crate) struct CqEntry {
     pub context: *mut c_void,
     pub flags: u64,
     pub len: usize,
@@ -258,7 +258,7 @@ pub struct CqEntry {
 
 /// An operation that has failed.
 #[repr(C)]
-pub struct CqError {
+pub(crate) struct CqError {
     pub context: *mut c_void,
     pub flags: u64,
     pub len: usize,
@@ -275,7 +275,7 @@ pub struct CqError {
 }
 
 #[repr(C)]
-pub struct Ep {
+pub(crate) struct Ep {
     pub fid: Fid,
     pub ops: *const EpOps,
     pub cm: *const CmOps,
@@ -284,7 +284,7 @@ pub struct Ep {
 }
 
 #[repr(C)]
-pub struct EpOps {
+pub(crate) struct EpOps {
     pub size: usize,
     pub cancel: *const c_void,
     pub getopt: *const c_void,
@@ -292,14 +292,14 @@ pub struct EpOps {
 }
 
 #[repr(C)]
-pub struct CmOps {
+pub(crate) struct CmOps {
     pub size: usize,
     pub setname: *const c_void,
     pub getname: unsafe extern "C" fn(*mut Fid, *mut c_void, *mut usize) -> c_int,
 }
 
 #[repr(C)]
-pub struct MsgOps {
+pub(crate) struct MsgOps {
     pub size: usize,
     pub recv: unsafe extern "C" fn(*mut Ep, *mut c_void, usize, *mut c_void, u64, *mut c_void) -> isize,
     pub recvv: *const c_void,
@@ -311,7 +311,7 @@ pub struct MsgOps {
 }
 
 #[repr(C)]
-pub struct RmaOps {
+pub(crate) struct RmaOps {
     pub size: usize,
     #[allow(clippy::type_complexity, reason = "the library's signature")]
     pub read:
@@ -319,7 +319,7 @@ pub struct RmaOps {
 }
 
 #[repr(C)]
-pub struct Msg {
+pub(crate) struct Msg {
     pub iov: *const libc::iovec,
     pub desc: *mut *mut c_void,
     pub iov_count: usize,

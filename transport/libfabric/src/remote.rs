@@ -55,7 +55,7 @@ impl Reads {
     ///
     /// # Safety
     /// The description is whole.
-    pub unsafe fn of(info: &FiInfo) -> Option<Reads> {
+    pub(crate) unsafe fn of(info: &FiInfo) -> Option<Reads> {
         // SAFETY: by the caller.
         let (domain, most) = unsafe { (&*info.domain_attr, (*info.ep_attr).max_msg_size) };
         let is_able = info.caps & RMA != 0 && domain.mr_key_size <= size_of::<u64>();
@@ -68,7 +68,7 @@ impl Reads {
     }
 
     /// The read of a slot is over.
-    pub fn end(&mut self, slot: usize) {
+    pub(crate) fn end(&mut self, slot: usize) {
         self.targets[slot] = None;
     }
 }

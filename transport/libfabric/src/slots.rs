@@ -26,7 +26,7 @@ pub(crate) struct Slots {
 
 impl Slots {
     /// `count` slots of at least `slot_bytes` each.
-    pub fn new(count: usize, slot_bytes: usize) -> Slots {
+    pub(crate) fn new(count: usize, slot_bytes: usize) -> Slots {
         let slot_bytes = slot_bytes.next_multiple_of(size_of::<AlignedBytes>());
         let lines = vec![AlignedBytes([0; 64]); count * slot_bytes / size_of::<AlignedBytes>()];
         let contexts = vec![Context::default(); count];
@@ -40,41 +40,41 @@ impl Slots {
     }
 
     /// How many there are.
-    pub fn count(&self) -> usize {
+    pub(crate) fn count(&self) -> usize {
         self.count
     }
 
     /// Bytes of each.
-    pub fn slot_bytes(&self) -> usize {
+    pub(crate) fn slot_bytes(&self) -> usize {
         self.slot_bytes
     }
 
     /// All of the memory.
-    pub fn all(&self) -> (*mut u8, usize) {
+    pub(crate) fn all(&self) -> (*mut u8, usize) {
         (self.memory.cast(), self.count * self.slot_bytes)
     }
 
     /// The first byte of a slot.
-    pub fn at(&self, slot: usize) -> *mut u8 {
+    pub(crate) fn at(&self, slot: usize) -> *mut u8 {
         assert!(slot < self.count, "slot {slot} of {}", self.count);
         self.memory.cast::<u8>().wrapping_add(slot * self.slot_bytes)
     }
 
     /// The provider's room for a slot.
-    pub fn context(&self, slot: usize) -> *mut c_void {
+    pub(crate) fn context(&self, slot: usize) -> *mut c_void {
         assert!(slot < self.count, "slot {slot} of {}", self.count);
         self.contexts.wrapping_add(slot).cast()
     }
 
     /// The slot of a room, if it is of these.
-    pub fn of_context(&self, context: *mut c_void) -> Option<usize> {
+    pub(crate) fn of_context(&self, context: *mut c_void) -> Option<usize> {
         let offset = context.addr().checked_sub(self.contexts.addr())?;
         let slot = offset / size_of::<Context>();
         (slot < self.count && offset % size_of::<Context>() == 0).then_some(slot)
     }
 
     /// Where `len` bytes at an address lie, if they are all of one slot.
-    pub fn within(&self, slot: usize, start: *const u8, len: usize) -> Option<*const u8> {
+    pub(crate) fn within(&self, slot: usize, start: *const u8, len: usize) -> Option<*const u8> {
         let offset = start.addr().checked_sub(self.at(slot).addr())?;
         let inside = offset <= self.slot_bytes && len <= self.slot_bytes - offset;
         inside.then(|| self.at(slot).wrapping_add(offset).cast_const())

@@ -26,7 +26,7 @@ pub(super) struct Packets {
 
 impl Packets {
     /// Opens sockets of a medium at the interface that has an address. Nothing is sent yet.
-    pub fn open(
+    pub(super) fn open(
         (me, size): (Peer, u32),
         secret: &[u8],
         (medium, address, ports): (Medium, IpAddr, Ports),

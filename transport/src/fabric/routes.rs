@@ -50,40 +50,40 @@ macro_rules! through {
 
 /// What [`Transport`] says of one peer.
 impl Route<'_> {
-    pub fn limits(self) -> Limits {
+    pub(super) fn limits(self) -> Limits {
         through!(self, |transport, peer| transport.limits(peer))
     }
 
-    pub fn prefers_fragments(self, len: u64) -> bool {
+    pub(super) fn prefers_fragments(self, len: u64) -> bool {
         through!(self, |transport, peer| transport.prefers_fragments(peer, len))
     }
 
     #[inline(always)]
-    pub fn send(self, am: &Am<'_>) -> Result<(), Full> {
+    pub(super) fn send(self, am: &Am<'_>) -> Result<(), Full> {
         through!(self, |transport, peer| transport.send(peer, am))
     }
 
-    pub fn zero_copy_fragment_bytes_max(self) -> usize {
+    pub(super) fn zero_copy_fragment_bytes_max(self) -> usize {
         through!(self, |transport, peer| transport.zero_copy_fragment_bytes_max(peer))
     }
 
-    pub fn zero_copy_eager_bytes_max(self) -> usize {
+    pub(super) fn zero_copy_eager_bytes_max(self) -> usize {
         through!(self, |transport, peer| transport.zero_copy_eager_bytes_max(peer))
     }
 
-    pub fn send_zero_copy(self, am: &Am<'_>, done: Option<Token>) -> Result<(), Full> {
+    pub(super) fn send_zero_copy(self, am: &Am<'_>, done: Option<Token>) -> Result<(), Full> {
         through!(self, |transport, peer| transport.send_zero_copy(peer, am, done))
     }
 
-    pub fn get(self, from: Remote, into: &UserBuf, done: Token) -> Transfer {
+    pub(super) fn get(self, from: Remote, into: &UserBuf, done: Token) -> Transfer {
         through!(self, |transport, peer| transport.get(peer, from, into, done))
     }
 
-    pub fn put(self, from: &UserBuf, into: Remote, done: Token) -> Transfer {
+    pub(super) fn put(self, from: &UserBuf, into: Remote, done: Token) -> Transfer {
         through!(self, |transport, peer| transport.put(peer, from, into, done))
     }
 
-    pub fn open_cooperative_copy(
+    pub(super) fn open_cooperative_copy(
         self,
         from: Remote,
         into: &UserBuf,
@@ -92,7 +92,7 @@ impl Route<'_> {
         through!(self, |transport, peer| transport.open_cooperative_copy(peer, from, into, done))
     }
 
-    pub fn join_cooperative_copy(
+    pub(super) fn join_cooperative_copy(
         self,
         key: CooperativeCopyKey,
         from: &UserBuf,

@@ -25,18 +25,18 @@ pub(super) struct EarlyPackets {
 
 impl EarlyPackets {
     #[inline]
-    pub fn is_empty(&self) -> bool {
+    pub(super) fn is_empty(&self) -> bool {
         self.by_sender.is_empty()
     }
 
     /// Keeps a packet. Whether it had not come before.
-    pub fn keep(&mut self, from: Peer, sequence: u32, packet: EarlyPacket) -> bool {
+    pub(super) fn keep(&mut self, from: Peer, sequence: u32, packet: EarlyPacket) -> bool {
         self.changed = Some(Instant::now());
         self.by_sender.entry(from).or_default().insert(sequence, packet).is_none()
     }
 
     /// Takes a packet whose turn has come.
-    pub fn take(&mut self, from: Peer, sequence: u32) -> Option<EarlyPacket> {
+    pub(super) fn take(&mut self, from: Peer, sequence: u32) -> Option<EarlyPacket> {
         let early = self.by_sender.get_mut(&from)?;
         let packet = early.remove(&sequence)?;
         if early.is_empty() {
@@ -47,7 +47,7 @@ impl EarlyPackets {
     }
 
     /// A rank whose packet can no longer be expected: later ones came long ago.
-    pub fn bereft(&self, now: Instant) -> Option<Peer> {
+    pub(super) fn bereft(&self, now: Instant) -> Option<Peer> {
         let waits = now.saturating_duration_since(self.changed?);
         self.by_sender.keys().next().copied().filter(|_| waits > Duration::from_secs(OFI_LOST_S))
     }

@@ -16,19 +16,19 @@ pub(super) struct OfiEndpointAddress {
 }
 
 impl OfiEndpointAddress {
-    pub fn new(provider: &str, settings: &SettingsFingerprint, address: &[u8]) -> OfiEndpointAddress {
+    pub(super) fn new(provider: &str, settings: &SettingsFingerprint, address: &[u8]) -> OfiEndpointAddress {
         OfiEndpointAddress { provider: provider.into(), marks: settings.bytes(), address: address.into() }
     }
 
     /// `None` if it is too long for the launcher to pass on.
-    pub fn bytes(&self) -> Option<Vec<u8>> {
+    pub(super) fn bytes(&self) -> Option<Vec<u8>> {
         let len = u8::try_from(self.provider.len()).ok()?;
         let bytes = [&[VERSION, len], self.provider.as_bytes(), &self.marks, &self.address].concat();
         (bytes.len() <= ENDPOINT_ADDRESS_BYTES_MAX).then_some(bytes)
     }
 
     /// One that came from elsewhere.
-    pub fn parse(bytes: &[u8]) -> Option<OfiEndpointAddress> {
+    pub(super) fn parse(bytes: &[u8]) -> Option<OfiEndpointAddress> {
         let ([VERSION, len], rest) = bytes.split_first_chunk::<2>()? else { return None };
         let (provider, rest) = rest.split_at_checked(usize::from(*len))?;
         let (marks, address) = rest.split_first_chunk::<FINGERPRINT_BYTES>()?;

@@ -21,7 +21,7 @@ pub(super) struct Offered {
 }
 
 impl Offered {
-    pub fn bytes(&self) -> [u8; OFFER_BYTES] {
+    pub(super) fn bytes(&self) -> [u8; OFFER_BYTES] {
         let mut bytes = [0; OFFER_BYTES];
         bytes[..8].copy_from_slice(&self.place.start.to_le_bytes());
         bytes[8..16].copy_from_slice(&self.place.key.to_le_bytes());
@@ -30,7 +30,7 @@ impl Offered {
     }
 
     /// With the protocol's own bytes; `None` if it is too short.
-    pub fn parse(payload: &[u8]) -> Option<(Offered, &[u8])> {
+    pub(super) fn parse(payload: &[u8]) -> Option<(Offered, &[u8])> {
         let (bytes, extended) = payload.split_first_chunk::<OFFER_BYTES>()?;
         let number = |at: usize| u64::from_le_bytes(std::array::from_fn(|nth| bytes[at + nth]));
         Some((
@@ -53,31 +53,31 @@ struct ExposedRegion {
 }
 
 impl ExposedRegions {
-    pub fn is_empty(&self) -> bool {
+    pub(super) fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
     /// Exposes memory.
-    pub fn expose(&mut self, region: Region, done: Option<Token>) {
+    pub(super) fn expose(&mut self, region: Region, done: Option<Token>) {
         self.0.push_back(ExposedRegion { region: Some(region), done, end: None });
     }
 
     /// Notes a message that was copied: its end is told after those of what was exposed before.
-    pub fn copied(&mut self, done: Option<Token>) {
+    pub(super) fn copied(&mut self, done: Option<Token>) {
         if done.is_some() {
             self.0.push_back(ExposedRegion { region: None, done, end: Some(true) });
         }
     }
 
     /// The peer has the oldest that it had not, or cannot have it.
-    pub fn end(&mut self, is_well: bool) {
+    pub(super) fn end(&mut self, is_well: bool) {
         if let Some(exposure) = self.0.iter_mut().find(|exposure| exposure.end.is_none()) {
             (exposure.region, exposure.end) = (None, Some(is_well));
         }
     }
 
     /// The token of the oldest that has ended, and how it has.
-    pub fn next_end(&mut self) -> Option<(Option<Token>, bool)> {
+    pub(super) fn next_end(&mut self) -> Option<(Option<Token>, bool)> {
         let is_well = self.0.front()?.end?;
         self.0.pop_front().map(|exposure| (exposure.done, is_well))
     }
@@ -97,13 +97,17 @@ pub(super) struct RemoteRead {
 
 impl RemoteRead {
     /// Into `len` bytes of a place.
-    pub fn new(offered: Offered, token: Token, (buf, offset, len): (UserBuf, usize, usize)) -> RemoteRead {
+    pub(super) fn new(
+        offered: Offered,
+        token: Token,
+        (buf, offset, len): (UserBuf, usize, usize),
+    ) -> RemoteRead {
         let detour = buf.contiguous_at(offset, len).is_none().then(|| vec![0; len].into_boxed_slice());
         RemoteRead { offered, token, buf, offset, len, detour }
     }
 
     /// Where the bytes go.
-    pub fn target(&mut self) -> *mut u8 {
+    pub(super) fn target(&mut self) -> *mut u8 {
         match &mut self.detour {
             Some(bytes) => bytes.as_mut_ptr(),
             None => self.buf.contiguous_at(self.offset, self.len).unwrap_or(std::ptr::null_mut()),
@@ -111,7 +115,7 @@ impl RemoteRead {
     }
 
     /// The bytes have come: puts them where they belong.
-    pub fn land(&mut self) {
+    pub(super) fn land(&mut self) {
         if let Some(bytes) = self.detour.take() {
             self.buf.write(self.offset, &bytes);
         }
@@ -132,7 +136,7 @@ pub(super) struct OfiInbound {
 }
 
 impl OfiInbound {
-    pub fn is_empty(&self) -> bool {
+    pub(super) fn is_empty(&self) -> bool {
         self.reading.is_none() && self.held.is_empty()
     }
 }

@@ -2,33 +2,33 @@
 
 /// Bytes of a packet over libfabric. Longer messages come in fragments of this size, so it is as long as keeps the cost of a packet
 /// small beside that of its bytes, and as short as lets both sides copy at once.
-pub const OFI_PACKET_BYTES: usize = 16 * 1024;
+pub(super) const OFI_PACKET_BYTES: usize = 16 * 1024;
 
 /// Packets that a rank may have under way over libfabric.
-pub const OFI_SENDS: usize = 64;
+pub(super) const OFI_SENDS: usize = 64;
 
 /// Bytes of a message that its receiver reads at once from the sender's memory. A read costs a packet there and one back, and the memory
 /// must be made known, which is little beside the time of so many bytes.
-pub const OFI_READ_BYTES_MAX: usize = 4 * 1024 * 1024;
+pub(super) const OFI_READ_BYTES_MAX: usize = 4 * 1024 * 1024;
 
 /// Bytes into which packets come before the rank looks at them.
-pub const OFI_RECEIVE_BYTES: usize = 4 * 1024 * 1024;
+pub(super) const OFI_RECEIVE_BYTES: usize = 4 * 1024 * 1024;
 const _: () = assert!(OFI_RECEIVE_BYTES >= OFI_SENDS * OFI_PACKET_BYTES);
 
 /// Bytes of a packet that is made on the stack, if the provider takes so many at once.
-pub const OFI_INJECT_BYTES_MAX: usize = 256;
+pub(super) const OFI_INJECT_BYTES_MAX: usize = 256;
 
 /// A provider that has not opened an endpoint by then counts as hanging.
-pub const OFI_OPEN_S_MAX: u64 = 10;
+pub(super) const OFI_OPEN_S_MAX: u64 = 10;
 
 /// How long a rank that ends waits for its last packets to leave.
-pub const OFI_CLOSE_S_MAX: u64 = 5;
+pub(super) const OFI_CLOSE_S_MAX: u64 = 5;
 
 /// Longest sleep while packets are on their way: some providers send again what was lost only when they are called.
-pub const OFI_SLEEP_MS_MAX: u64 = 10;
+pub(super) const OFI_SLEEP_MS_MAX: u64 = 10;
 
 /// Longest sleep where the provider has no descriptor.
-pub const OFI_BLIND_SLEEP_MS_MAX: u64 = 1;
+pub(super) const OFI_BLIND_SLEEP_MS_MAX: u64 = 1;
 
 /// A packet whose successors came so long ago is lost. It is longer than any provider needs to repeat one.
-pub const OFI_LOST_S: u64 = 60;
+pub(super) const OFI_LOST_S: u64 = 60;

@@ -44,7 +44,7 @@ impl OfiPacketKind {
 
     /// What the token is combined with.
     #[inline]
-    pub fn mark(self) -> u64 {
+    pub(super) fn mark(self) -> u64 {
         match self {
             Self::Message => 0,
             Self::Offer => 0x3333_3333_3333_3333,
@@ -56,7 +56,7 @@ impl OfiPacketKind {
 
     /// What a packet is that is no message, by what differs in its token; `None` if its sender is no rank.
     #[cold]
-    pub fn of_mark(mark: u64) -> Option<OfiPacketKind> {
+    pub(super) fn of_mark(mark: u64) -> Option<OfiPacketKind> {
         Self::OTHERS.into_iter().find(|kind| kind.mark() == mark)
     }
 }

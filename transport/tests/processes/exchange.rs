@@ -8,11 +8,11 @@ use fastrand::Rng;
 const RANKS: u32 = 4;
 const MESSAGES: u64 = 600;
 
-pub fn all_to_all() {
+pub(crate) fn all_to_all() {
     job::run(RANKS, false, exchange);
 }
 
-pub fn all_to_all_oversubscribed() {
+pub(crate) fn all_to_all_oversubscribed() {
     job::run(RANKS, true, exchange);
 }
 
@@ -52,11 +52,11 @@ fn exchange(fabric: Fabric, me: Peer) {
     }
 }
 
-pub fn sleeps_between_messages() {
+pub(crate) fn sleeps_between_messages() {
     job::run(2, false, sleepy);
 }
 
-pub fn sleeps_between_messages_oversubscribed() {
+pub(crate) fn sleeps_between_messages_oversubscribed() {
     job::run(2, true, sleepy);
 }
 

@@ -10,7 +10,7 @@ use fastrand::Rng;
 
 /// Two ranks go on sending, receiving and copying while a third process scribbles over the segment. What they
 /// receive is garbage; they must not crash, and none of their own memory may change.
-pub fn scribbler() {
+pub(crate) fn scribbler() {
     let segment = job::memfd();
     let bytes = shm::segment_bytes(2, &TransportConfig::default()).expect("small");
     let words = job::map(&segment, bytes);

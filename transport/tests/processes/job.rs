@@ -12,10 +12,10 @@ use tern_transport::{
 };
 
 /// A sleep this long means that a wake-up was lost.
-pub const LOST: Duration = Duration::from_secs(5);
+pub(crate) const LOST: Duration = Duration::from_secs(5);
 
 /// Ends this process, and with it the test, if `test` takes longer.
-pub fn with_time_limit(seconds: u32, test: &fn()) {
+pub(crate) fn with_time_limit(seconds: u32, test: &fn()) {
     // SAFETY: takes no addresses.
     unsafe { libc::alarm(seconds) };
     test();
@@ -24,7 +24,7 @@ pub fn with_time_limit(seconds: u32, test: &fn()) {
 }
 
 /// An empty memfd.
-pub fn memfd() -> OwnedFd {
+pub(crate) fn memfd() -> OwnedFd {
     // SAFETY: a new descriptor that nobody else owns.
     unsafe {
         let fd = libc::memfd_create(c"tern-test".as_ptr(), libc::MFD_CLOEXEC | libc::MFD_ALLOW_SEALING);
@@ -34,7 +34,7 @@ pub fn memfd() -> OwnedFd {
 }
 
 /// The file's memory, shared by all who map it, for the rest of the program.
-pub fn map(file: &OwnedFd, bytes: usize) -> &'static [AtomicU64] {
+pub(crate) fn map(file: &OwnedFd, bytes: usize) -> &'static [AtomicU64] {
     // SAFETY: a new mapping, never unmapped, of a file that is large enough; zeroes are valid.
     unsafe {
         libc::ftruncate(file.as_raw_fd(), bytes as libc::off_t);
@@ -46,7 +46,7 @@ pub fn map(file: &OwnedFd, bytes: usize) -> &'static [AtomicU64] {
 }
 
 /// A process that runs `body`.
-pub fn fork(body: impl FnOnce()) -> libc::pid_t {
+pub(crate) fn fork(body: impl FnOnce()) -> libc::pid_t {
     // SAFETY: the program has one thread.
     let pid = unsafe { libc::fork() };
     assert!(pid >= 0, "fork: {}", std::io::Error::last_os_error());
@@ -60,18 +60,18 @@ pub fn fork(body: impl FnOnce()) -> libc::pid_t {
 }
 
 /// Waits for a child; its status as `waitpid` gives it.
-pub fn wait(pid: libc::pid_t) -> i32 {
+pub(crate) fn wait(pid: libc::pid_t) -> i32 {
     let mut status = 0;
     // SAFETY: waits for a child of this process.
     unsafe { libc::waitpid(pid, &mut status, 0) };
     status
 }
 
-pub fn attach(segment: &OwnedFd, me: Peer, size: u32, oversubscribed: bool) -> Fabric {
+pub(crate) fn attach(segment: &OwnedFd, me: Peer, size: u32, oversubscribed: bool) -> Fabric {
     attach_with(segment, me, size, oversubscribed, &TransportConfig::default())
 }
 
-pub fn attach_with(
+pub(crate) fn attach_with(
     segment: &OwnedFd,
     me: Peer,
     size: u32,
@@ -85,12 +85,17 @@ pub fn attach_with(
 }
 
 /// Runs `rank` in `size` processes, of which this is none, and expects all to end well.
-pub fn run(size: u32, oversubscribed: bool, rank: impl Fn(Fabric, Peer)) {
+pub(crate) fn run(size: u32, oversubscribed: bool, rank: impl Fn(Fabric, Peer)) {
     run_with(size, oversubscribed, &TransportConfig::default(), rank);
 }
 
 /// As `run`, with other settings.
-pub fn run_with(size: u32, oversubscribed: bool, config: &TransportConfig, rank: impl Fn(Fabric, Peer)) {
+pub(crate) fn run_with(
+    size: u32,
+    oversubscribed: bool,
+    config: &TransportConfig,
+    rank: impl Fn(Fabric, Peer),
+) {
     let segment = memfd();
     let start = |me| fork(|| rank(attach_with(&segment, me, size, oversubscribed, config), me));
     let ranks: Vec<_> = (0..size).map(start).collect();
@@ -100,22 +105,22 @@ pub fn run_with(size: u32, oversubscribed: bool, config: &TransportConfig, rank:
 }
 
 /// Bytes that tell messages apart.
-pub fn pattern(seed: u64, len: usize) -> Vec<u8> {
+pub(crate) fn pattern(seed: u64, len: usize) -> Vec<u8> {
     (0..len as u64).map(|i| (i.wrapping_mul(31) ^ seed.wrapping_mul(101) ^ (i >> 8)) as u8).collect()
 }
 
-pub fn flat(bytes: &mut [u8]) -> UserBuf {
+pub(crate) fn flat(bytes: &mut [u8]) -> UserBuf {
     // SAFETY: the tests keep the bytes while the buffer is used.
     unsafe { UserBuf::contiguous(bytes.as_mut_ptr(), bytes.len()) }
 }
 
-pub fn remote(bytes: &mut [u8]) -> Remote {
+pub(crate) fn remote(bytes: &mut [u8]) -> Remote {
     Remote { addr: bytes.as_mut_ptr().expose_provenance() as u64, len: bytes.len() as u64 }
 }
 
 /// Everything that came, in order: from whom, which tag, which payload.
 #[derive(Default)]
-pub struct Mail {
+pub(crate) struct Mail {
     pub messages: VecDeque<(Peer, i32, Vec<u8>)>,
     pub done: Vec<Result<(), TransferError>>,
     /// By token: messages of several peers may be under way at once.
@@ -152,23 +157,23 @@ impl Sink for Mail {
 }
 
 /// A rank with its mail.
-pub struct Rank {
+pub(crate) struct Rank {
     pub fabric: Fabric,
     pub mail: Mail,
 }
 
 impl Rank {
-    pub fn new(fabric: Fabric) -> Self {
+    pub(crate) fn new(fabric: Fabric) -> Self {
         Rank { fabric, mail: Mail::default() }
     }
 
-    pub fn try_send(&mut self, peer: Peer, tag: i32, payload: &mut [u8]) -> bool {
+    pub(crate) fn try_send(&mut self, peer: Peer, tag: i32, payload: &mut [u8]) -> bool {
         let len = payload.len();
         let header = Header { tag, ..Header::default() };
         self.fabric.send(peer, &Am { header, extended: &[], body: &flat(payload), offset: 0, len }).is_ok()
     }
 
-    pub fn send(&mut self, peer: Peer, tag: i32, payload: &mut [u8]) {
+    pub(crate) fn send(&mut self, peer: Peer, tag: i32, payload: &mut [u8]) {
         while !self.try_send(peer, tag, payload) {
             if !self.fabric.poll(&mut self.mail) {
                 std::thread::yield_now();
@@ -177,7 +182,7 @@ impl Rank {
     }
 
     /// Sends, asleep while there is no room and nothing comes. Nothing but the bell may end the sleep.
-    pub fn send_or_sleep(&mut self, peer: Peer, tag: i32, payload: &mut [u8]) {
+    pub(crate) fn send_or_sleep(&mut self, peer: Peer, tag: i32, payload: &mut [u8]) {
         let bell = self.fabric.doorbell();
         while !self.try_send(peer, tag, payload) {
             let armed = bell.arm();
@@ -196,7 +201,7 @@ impl Rank {
     }
 
     /// Sleeps until something came; a sleep of seconds means that a wake-up was lost.
-    pub fn sleep(&mut self) {
+    pub(crate) fn sleep(&mut self) {
         let bell = self.fabric.doorbell();
         let armed = bell.arm();
         if self.fabric.poll(&mut self.mail) {
@@ -208,7 +213,7 @@ impl Rank {
     }
 
     /// Sleeps whenever nothing is here.
-    pub fn receive(&mut self) -> (Peer, i32, Vec<u8>) {
+    pub(crate) fn receive(&mut self) -> (Peer, i32, Vec<u8>) {
         loop {
             if let Some(message) = self.mail.messages.pop_front() {
                 return message;
@@ -220,7 +225,7 @@ impl Rank {
     }
 
     /// Waits for the end of what `transfer` began.
-    pub fn finish(&mut self, transfer: Transfer) -> Result<(), TransferError> {
+    pub(crate) fn finish(&mut self, transfer: Transfer) -> Result<(), TransferError> {
         match transfer {
             Transfer::Done => return Ok(()),
             Transfer::Failed(error) => return Err(error),

@@ -5,19 +5,19 @@ use tern_transport::{Fabric, Peer, TransportConfig};
 use crate::job::{self, Rank, pattern};
 use fastrand::Rng;
 
-pub fn small() {
+pub(crate) fn small() {
     flood(4000, |random| random.u64(..41));
 }
 
-pub fn lines() {
+pub(crate) fn lines() {
     flood(1500, |random| 41 + random.u64(..1000));
 }
 
-pub fn cells() {
+pub(crate) fn cells() {
     flood(400, |random| 1100 + random.u64(..2900));
 }
 
-pub fn mixed() {
+pub(crate) fn mixed() {
     flood(600, |random| match random.u64(..3) {
         0 => random.u64(..41),
         1 => random.u64(..1100),

@@ -14,7 +14,7 @@ use fastrand::Rng;
 const ROUNDS: u64 = 400;
 
 /// Each rank writes its round before it arrives; when it leaves, nobody may be behind.
-pub fn nobody_is_early() {
+pub(crate) fn nobody_is_early() {
     for (size, slot) in [(2, 0), (3, 255), (8, 17)] {
         let rounds = job::map(&job::memfd(), 4096);
         job::run(size, true, |fabric, me| {
@@ -34,7 +34,7 @@ pub fn nobody_is_early() {
 }
 
 /// At each sync step all write to the sync buffer and read what the others wrote; two ranks use their flags.
-pub fn sync_steps_move_data() {
+pub(crate) fn sync_steps_move_data() {
     for size in [2, 5] {
         job::run(size, true, |fabric, me| {
             let mut shm_comm = shm_comm(&fabric, ShmMember { leader: 0, slot: 3, rank: me, size });
@@ -85,7 +85,7 @@ fn next_eager(shm_comm: &mut ShmComm) -> EagerStep {
 const MARK: u64 = 1 << ShmComm::MARK_BITS_RESERVED;
 
 /// The root of short broadcasts runs ahead of a rank that takes none until the root has to wait for it: as far as there are flags.
-pub fn payloads_are_kept_until_they_are_read() {
+pub(crate) fn payloads_are_kept_until_they_are_read() {
     let waits = job::map(&job::memfd(), 4096);
     job::run(2, true, |fabric, me| {
         let mut shm_comm = shm_comm(&fabric, ShmMember { leader: 0, slot: 0, rank: me, size: 2 });
@@ -115,7 +115,7 @@ pub fn payloads_are_kept_until_they_are_read() {
 }
 
 /// Roots take turns; the others read what each published, some slowly. Nothing is written over before all have read it.
-pub fn eager_slots_keep_what_is_not_read() {
+pub(crate) fn eager_slots_keep_what_is_not_read() {
     const SIZE: u32 = 4;
     job::run(SIZE, true, |fabric, me| {
         let mut shm_comm = shm_comm(&fabric, ShmMember { leader: 2, slot: 0, rank: me, size: SIZE });
@@ -147,7 +147,7 @@ pub fn eager_slots_keep_what_is_not_read() {
 }
 
 /// Never do more ranks read from one than may, nor does a place stay taken.
-pub fn few_read_from_one() {
+pub(crate) fn few_read_from_one() {
     const SIZE: u32 = 8;
     let readers = job::map(&job::memfd(), 4096);
     job::run(SIZE, true, |fabric, me| {
@@ -194,7 +194,7 @@ fn wait(shm_comm: &ShmComm, watch: &ShmWatch, bell: &dyn Doorbell, yields: u64) 
 }
 
 /// Rank 0 sleeps in a sync step that rank 1 comes to only after it had an answer to its message.
-pub fn bell_wakes() {
+pub(crate) fn bell_wakes() {
     job::run(2, false, |fabric: Fabric, me| {
         let mut shm_comm = shm_comm(&fabric, ShmMember { leader: 0, slot: 0, rank: me, size: 2 });
         let bell = fabric.doorbell();
@@ -223,7 +223,7 @@ pub fn bell_wakes() {
 }
 
 /// A slot is cleared for its next shm communicator only once all of the last one have left, and that one may be of another size.
-pub fn slots_are_used_again() {
+pub(crate) fn slots_are_used_again() {
     job::run(3, false, |fabric, me| {
         let bell = fabric.doorbell();
         let mut world = shm_comm(&fabric, ShmMember { leader: 0, slot: 0, rank: me, size: 3 });
@@ -257,7 +257,7 @@ pub fn slots_are_used_again() {
 
 /// In some rounds one rank makes another call, by a sync step, an eager step or not at all: all that wait for it leave the call, and the
 /// next one is right, however late the others are.
-pub fn those_who_differ_part_and_synchronize_again() {
+pub(crate) fn those_who_differ_part_and_synchronize_again() {
     for size in [2, 3, 5] {
         job::run(size, true, |fabric, me| {
             let mut shm_comm = shm_comm(&fabric, ShmMember { leader: 0, slot: 4, rank: me, size });

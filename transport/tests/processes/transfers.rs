@@ -6,7 +6,7 @@ use crate::job::{self, Rank, flat, pattern, remote};
 use fastrand::Rng;
 
 /// Rank 0 sends to rank 1, which gets or shares; rank 0 comes to the share at any time, or not at all.
-pub fn large_messages() {
+pub(crate) fn large_messages() {
     job::run(2, true, |fabric, me| {
         let mut rank = Rank::new(fabric);
         if !rank.fabric.limits(1 - me).cooperative_copy {
@@ -81,7 +81,7 @@ fn from_words(bytes: &[u8]) -> [u64; 2] {
 /// An address that no process has mapped.
 const NOWHERE: Remote = Remote { addr: 16, len: 100 };
 
-pub fn bad_addresses() {
+pub(crate) fn bad_addresses() {
     job::run(2, false, |fabric, me| {
         let mut rank = Rank::new(fabric);
         if !rank.fabric.limits(1 - me).get {
@@ -104,7 +104,7 @@ fn meet(rank: &mut Rank, me: Peer) {
     rank.receive();
 }
 
-pub fn dead_peer() {
+pub(crate) fn dead_peer() {
     let segment = job::memfd();
     let mut fabric = job::attach(&segment, 0, 2, false);
     let pid = job::fork(|| {

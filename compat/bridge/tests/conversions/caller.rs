@@ -196,7 +196,7 @@ fn number(name: &str) -> usize {
 }
 
 /// The source of the program.
-pub fn source(abi: &Abi) -> String {
+pub(super) fn source(abi: &Abi) -> String {
     let mut text = String::from("#include \"caller.h\"\n\n");
     for name in HANDLES.into_iter().chain(FAMILIES.iter().map(|family| family.0)).chain(["ERROR_CODE"]) {
         writeln!(text, "static struct family of_{name};").unwrap();

@@ -7,7 +7,7 @@ use tern_abi::tables::{self, Function, FunctionParameter};
 use super::kinds::{Kind, Way, is_generic, kind};
 
 /// The source of the library.
-pub fn source() -> String {
+pub(super) fn source() -> String {
     let mut text = String::from(
         "#include <mpi.h>\n#include <string.h>\n#include \"record.h\"\n\nstruct record records[700];\n\
          #define STANDARD(status) ((struct standard_status *)(status))\n\n\
@@ -43,7 +43,7 @@ fn define(text: &mut String, number: usize, function: &Function) {
 }
 
 /// A parameter as C declares it.
-pub fn declared(param: &FunctionParameter) -> String {
+pub(super) fn declared(param: &FunctionParameter) -> String {
     match param.ctype.find('[') {
         Some(at) => format!("{} {}{}", &param.ctype[..at], param.name, &param.ctype[at..]),
         None => format!("{} {}", param.ctype, param.name),

@@ -4,7 +4,7 @@
 use tern_abi::tables::{Function, FunctionParameter};
 
 /// Types of handles.
-pub const HANDLES: [&str; 11] = [
+pub(super) const HANDLES: [&str; 11] = [
     "MPI_Comm",
     "MPI_Group",
     "MPI_Datatype",
@@ -20,7 +20,7 @@ pub const HANDLES: [&str; 11] = [
 
 /// Which way a value goes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Way {
+pub(super) enum Way {
     In,
     Out,
     InOut,
@@ -28,7 +28,7 @@ pub enum Way {
 
 /// What is tested of a parameter.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Kind {
+pub(super) enum Kind {
     /// Arrives as it was passed: numbers and addresses.
     Same,
     /// A handle of a type.
@@ -139,7 +139,7 @@ fn family(kind: &str) -> Option<&'static str> {
 }
 
 /// What is tested of a parameter of a function.
-pub fn kind(function: &Function, param: &FunctionParameter) -> Kind {
+pub(super) fn kind(function: &Function, param: &FunctionParameter) -> Kind {
     if let Some(found) = EXCEPTIONS.iter().find(|(name, of, _)| *name == function.name && *of == param.name) {
         return found.2;
     }
@@ -191,13 +191,13 @@ fn is_made(function: &Function) -> bool {
 }
 
 /// Functions that do not call Tern's of their name, or have results of another kind.
-pub fn is_generic(function: &Function) -> bool {
+pub(super) fn is_generic(function: &Function) -> bool {
     const LOCAL: [&str; 3] = ["MPI_Abi_get_version", "MPI_Status_get_error", "MPI_Status_set_error"];
     function.result == "int" && !function.name.ends_with("_toint") && !LOCAL.contains(&function.name)
 }
 
 /// The parameter that says how long the arrays are.
-pub fn length_of(function: &Function) -> Option<usize> {
+pub(super) fn length_of(function: &Function) -> Option<usize> {
     let names = ["count", "incount", "n", "ndims", "max_datatypes", "num_elements"];
     function
         .params
@@ -206,6 +206,6 @@ pub fn length_of(function: &Function) -> Option<usize> {
 }
 
 /// The function of Tern's that is called: what is deprecated may come by its heir.
-pub fn callee(function: &Function) -> &'static str {
+pub(super) fn callee(function: &Function) -> &'static str {
     if function.name == "MPI_Attr_get" { "MPI_Comm_get_attr" } else { function.name }
 }

@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// An ABI.
-pub struct Abi {
+pub(crate) struct Abi {
     /// Its folder in `compat`.
     pub folder: &'static str,
     /// Its column in the table of values.
@@ -24,7 +24,7 @@ pub struct Abi {
 }
 
 /// Compiles and runs the program.
-pub fn check(abi: &Abi) {
+pub(crate) fn check(abi: &Abi) {
     let root =
         Path::new(env!("CARGO_MANIFEST_DIR")).parent().and_then(Path::parent).expect("compat is in the tree");
     let here = root.join("compat/bridge/tests/conversions");

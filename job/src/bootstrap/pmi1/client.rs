@@ -35,12 +35,12 @@ pub(crate) struct Pmi1Client {
 
 impl Pmi1Client {
     /// Takes over the descriptor that the launcher has handed down, and greets.
-    pub fn connect(number: RawFd) -> io::Result<Pmi1Client> {
+    pub(crate) fn connect(number: RawFd) -> io::Result<Pmi1Client> {
         Pmi1Client::over(take_over(number)?)
     }
 
     /// Greets over a socket.
-    pub fn over(socket: OwnedFd) -> io::Result<Pmi1Client> {
+    pub(crate) fn over(socket: OwnedFd) -> io::Result<Pmi1Client> {
         let (socket, buffer, ended) = (Arc::new(socket), Vec::new(), Vec::new());
         let mut client = Pmi1Client { socket, buffer, store: String::new(), value_bytes_max: 0, ended };
         client.ask("cmd=init pmi_version=1 pmi_subversion=1", "response_to_init")?;
@@ -52,24 +52,24 @@ impl Pmi1Client {
     }
 
     /// The name of the job's store.
-    pub fn store(&self) -> &str {
+    pub(crate) fn store(&self) -> &str {
         &self.store
     }
 
     /// Which program of the launcher's command line this is.
-    pub fn appnum(&mut self) -> Option<u32> {
+    pub(crate) fn appnum(&mut self) -> Option<u32> {
         let answer = self.ask("cmd=get_appnum", "appnum").ok()?;
         number_in(&answer, "appnum")
     }
 
     /// `MPI_UNIVERSE_SIZE`.
-    pub fn universe(&mut self) -> Option<u32> {
+    pub(crate) fn universe(&mut self) -> Option<u32> {
         let answer = self.ask("cmd=get_universe_size", "universe_size").ok()?;
         number_in(&answer, "size")
     }
 
     /// Puts a value into the store. It is visible to others after the next barrier.
-    pub fn put(&mut self, key: &str, value: &str) -> io::Result<()> {
+    pub(crate) fn put(&mut self, key: &str, value: &str) -> io::Result<()> {
         if value.len() >= self.value_bytes_max {
             let text =
                 format!("the launcher takes {} bytes at most, not {}", self.value_bytes_max, value.len());
@@ -80,24 +80,24 @@ impl Pmi1Client {
     }
 
     /// A value of the store; `None` if nobody has put it.
-    pub fn get(&mut self, key: &str) -> io::Result<Option<String>> {
+    pub(crate) fn get(&mut self, key: &str) -> io::Result<Option<String>> {
         self.send_get(key)?;
         let answer = self.receive()?;
         Ok(value_of(&answer))
     }
 
     /// Waits for all ranks.
-    pub fn barrier(&mut self) -> io::Result<()> {
+    pub(crate) fn barrier(&mut self) -> io::Result<()> {
         self.ask("cmd=barrier_in", "barrier_out").map(drop)
     }
 
     /// Whether the launcher is Tern's own, which understands more.
-    pub fn is_tern(&self) -> bool {
+    pub(crate) fn is_tern(&self) -> bool {
         self.store.starts_with("tern_")
     }
 
     /// Starts a world. Tern's own launcher answers with a number for it.
-    pub fn spawn(&mut self, request: &SpawnRequest) -> Result<u32, String> {
+    pub(crate) fn spawn(&mut self, request: &SpawnRequest) -> Result<u32, String> {
         let text = request.text(self.is_tern())?;
         say(&self.socket, text.trim_end()).map_err(|error| error.to_string())?;
         let answer = self.receive().map_err(|error| format!("the launcher does not answer: {error}"))?;
@@ -109,7 +109,7 @@ impl Pmi1Client {
     }
 
     /// Says a line that asks for nothing more than a result.
-    pub fn request(&mut self, words: &str) -> Result<Option<String>, String> {
+    pub(crate) fn request(&mut self, words: &str) -> Result<Option<String>, String> {
         say(&self.socket, words).map_err(|error| error.to_string())?;
         let answer = self.receive().map_err(|error| format!("the launcher does not answer: {error}"))?;
         let line = PmiLine::new(&answer);
@@ -119,13 +119,13 @@ impl Pmi1Client {
     }
 
     /// Says a line that has no answer.
-    pub fn notify(&mut self, words: &str) {
+    pub(crate) fn notify(&mut self, words: &str) {
         // A launcher that is gone needs to know nothing.
         let _ = say(&self.socket, words);
     }
 
     /// How a world has ended that was started from here, if it has.
-    pub fn ended(&mut self, spawn: u32) -> Option<String> {
+    pub(crate) fn ended(&mut self, spawn: u32) -> Option<String> {
         while let Ok(true) = self.read_more() {}
         while let Ok(Some(line)) = self.take_line() {
             self.note(&PmiLine::new(&line));
@@ -134,7 +134,7 @@ impl Pmi1Client {
         Some(self.ended.swap_remove(at).1)
     }
 
-    pub fn fd(&self) -> RawFd {
+    pub(crate) fn fd(&self) -> RawFd {
         self.socket.as_raw_fd()
     }
 
@@ -153,7 +153,7 @@ impl Pmi1Client {
     }
 
     /// How the job is ended while somebody else has the connection.
-    pub fn voice(&self) -> Pmi1Voice {
+    pub(crate) fn voice(&self) -> Pmi1Voice {
         Pmi1Voice(self.socket.clone())
     }
 
@@ -243,12 +243,12 @@ pub(crate) struct PmiLink {
 }
 
 impl PmiLink {
-    pub fn new(client: Pmi1Client, rank: u32) -> PmiLink {
+    pub(crate) fn new(client: Pmi1Client, rank: u32) -> PmiLink {
         PmiLink { client, rank, wanted: VecDeque::new(), asked: false, ready: VecDeque::new() }
     }
 
     /// The connection, for a question of another kind: the answer to the last one is taken first.
-    pub fn client(&mut self) -> io::Result<&mut Pmi1Client> {
+    pub(crate) fn client(&mut self) -> io::Result<&mut Pmi1Client> {
         if self.asked {
             let line = self.client.receive()?;
             self.ready.push_back(line);

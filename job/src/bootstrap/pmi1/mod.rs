@@ -39,7 +39,7 @@ pub(crate) struct Invitation {
 
 impl Invitation {
     /// Reads the environment by `get`: `None` if no launcher has handed down a PMI socket to one of several ranks.
-    pub fn find(get: impl Fn(&str) -> Option<String>) -> Option<Invitation> {
+    pub(crate) fn find(get: impl Fn(&str) -> Option<String>) -> Option<Invitation> {
         let number = |name| get(name)?.trim().parse::<u32>().ok();
         // One that was started by another program has somebody to meet, though it be the only rank.
         let least = if get(SPAWNED_VARIABLE).is_some_and(|spawned| spawned.trim() == "1") { 1 } else { 2 };

@@ -10,7 +10,7 @@ const BELOW_PREFIX: [&str; 4] = ["lib", "lib64", "lib/openmpi", "lib/pmix2/lib"]
 
 /// All places in the order in which they are tried: the library that the server has loaded, since it fits best; what the loader
 /// finds; beside the launcher; where distributions hide it. `variable` reads the environment.
-pub fn all(variable: impl Fn(&str) -> Option<String>) -> Vec<PathBuf> {
+pub(super) fn all(variable: impl Fn(&str) -> Option<String>) -> Vec<PathBuf> {
     let mut places: Vec<PathBuf> = Vec::new();
     places.extend(of_server());
     places.push(NAME.into());
@@ -35,7 +35,7 @@ fn of_server() -> Option<PathBuf> {
 }
 
 /// Whether the parent of this process is a server of PMIx.
-pub fn is_server_above() -> bool {
+pub(super) fn is_server_above() -> bool {
     of_server().is_some()
 }
 

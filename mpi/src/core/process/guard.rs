@@ -114,21 +114,21 @@ mod holder {
     /// Panics if this thread has a guard.
     #[inline(always)]
     #[cfg_attr(debug_assertions, track_caller)]
-    pub fn assert_absent() {
+    pub(super) fn assert_absent() {
         #[cfg(debug_assertions)]
         assert!(!IS_HERE.get(), "this thread is in the library already, and enters it again");
     }
 
     /// This thread has come in.
     #[inline(always)]
-    pub fn arrive() {
+    pub(super) fn arrive() {
         #[cfg(debug_assertions)]
         IS_HERE.set(true);
     }
 
     /// This thread goes.
     #[inline(always)]
-    pub fn leave() {
+    pub(super) fn leave() {
         #[cfg(debug_assertions)]
         IS_HERE.set(false);
     }

@@ -9,7 +9,7 @@ use tern_mem::UserBuf;
 const MEET_TAG: i32 = 3;
 
 /// An exchange under way.
-pub struct FileMeeting {
+pub(super) struct FileMeeting {
     known: Vec<u8>,
     record_bytes: usize,
     distance: u32,
@@ -24,12 +24,12 @@ struct MeetingRound {
 
 impl FileMeeting {
     /// Begins with this rank's record.
-    pub fn new(record: Vec<u8>) -> FileMeeting {
+    pub(super) fn new(record: Vec<u8>) -> FileMeeting {
         FileMeeting { record_bytes: record.len(), known: record, distance: 1, round: None }
     }
 
     /// Everybody's records in the order of ranks, once they are known.
-    pub fn step(&mut self, process: &mut Process, facts: &FileFacts) -> Option<Vec<u8>> {
+    pub(super) fn step(&mut self, process: &mut Process, facts: &FileFacts) -> Option<Vec<u8>> {
         while self.distance < facts.size() {
             if self.round.is_none() {
                 self.round = Some(self.begin(process, facts)?);
@@ -65,7 +65,7 @@ impl FileMeeting {
 }
 
 /// Whether a message has ended; it is asked for once.
-pub fn is_over(process: &mut Process, started: &mut Option<StartedSend>) -> bool {
+pub(super) fn is_over(process: &mut Process, started: &mut Option<StartedSend>) -> bool {
     if let Some(going) = *started
         && process.take_started(going).is_some()
     {

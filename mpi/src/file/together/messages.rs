@@ -54,7 +54,7 @@ impl MessageLimits {
 }
 
 /// An exchange under way.
-pub struct MessageExchange {
+pub(super) struct MessageExchange {
     plan: Plan,
     spans: Vec<AccessSpan>,
     writes: bool,
@@ -113,7 +113,7 @@ struct FromRank {
 
 impl MessageExchange {
     /// Begins.
-    pub fn new(facts: &FileFacts, plan: Plan, spans: &[AccessSpan], writes: bool) -> MessageExchange {
+    pub(super) fn new(facts: &FileFacts, plan: Plan, spans: &[AccessSpan], writes: bool) -> MessageExchange {
         let aggregator = facts.domain_of(&plan).map(|domain| {
             let longest = (0..plan.rounds()).map(|round| plan.window(domain, round)).map(|w| w.end - w.start);
             let bytes = longest.max().unwrap_or(0) as usize;
@@ -131,12 +131,12 @@ impl MessageExchange {
     }
 
     /// Bytes of this rank that were moved.
-    pub fn bytes(&self) -> u64 {
+    pub(super) fn bytes(&self) -> u64 {
         self.bytes
     }
 
     /// Goes as far as it can; `None` while it waits for others.
-    pub fn step(
+    pub(super) fn step(
         &mut self,
         process: &mut Process,
         facts: &Arc<FileFacts>,
@@ -224,7 +224,7 @@ impl MessageExchange {
     }
 
     /// The file has taken a window, or given so many bytes of one.
-    pub fn worked(&mut self, bytes: u64) {
+    pub(super) fn worked(&mut self, bytes: u64) {
         let Some(own) = &mut self.aggregator else { return };
         if self.writes {
             (own.stage, own.round) = (WindowStage::Next, own.round + 1);

@@ -28,12 +28,12 @@ const END: [usize; SLOTS] = [192, 256];
 const WINDOWS: usize = 4096;
 
 /// Bytes of an aggregator's memory.
-pub fn bytes(window_bytes: usize) -> usize {
+pub(super) fn bytes(window_bytes: usize) -> usize {
     WINDOWS + SLOTS * (window_bytes + 8 * Cover::words(window_bytes))
 }
 
 /// The windows of all aggregators.
-pub struct AggregatorWindows {
+pub(super) struct AggregatorWindows {
     ranges: Vec<SharedRange>,
     window_bytes: usize,
     /// What this rank gives back in the end.
@@ -42,7 +42,7 @@ pub struct AggregatorWindows {
 
 impl AggregatorWindows {
     /// Maps them, if that can be done.
-    pub fn map(
+    pub(super) fn map(
         memory: &JobMemory,
         places: Vec<u64>,
         window_bytes: usize,
@@ -76,7 +76,7 @@ impl AggregatorWindows {
 }
 
 /// An exchange under way.
-pub struct SharedExchange {
+pub(super) struct SharedExchange {
     plan: Arc<Plan>,
     spans: Vec<AccessSpan>,
     writes: bool,
@@ -110,7 +110,7 @@ struct Aggregator {
 
 impl SharedExchange {
     /// Begins.
-    pub fn new(facts: &FileFacts, plan: Plan, spans: &[AccessSpan], writes: bool) -> SharedExchange {
+    pub(super) fn new(facts: &FileFacts, plan: Plan, spans: &[AccessSpan], writes: bool) -> SharedExchange {
         let all = &facts.together.aggregators;
         let place = |rank: &u32| all.iter().position(|other| other == rank).expect("it is an aggregator");
         let places: Vec<usize> = plan.domains.iter().map(|(rank, _)| place(rank)).collect();
@@ -136,12 +136,12 @@ impl SharedExchange {
     }
 
     /// Bytes of this rank that were moved.
-    pub fn bytes(&self) -> u64 {
+    pub(super) fn bytes(&self) -> u64 {
         self.bytes
     }
 
     /// Goes as far as it can; `None` while it waits for others.
-    pub fn step(
+    pub(super) fn step(
         &mut self,
         process: &mut Process,
         facts: &Arc<FileFacts>,
@@ -248,7 +248,7 @@ impl SharedExchange {
     }
 
     /// The file has given or taken a window.
-    pub fn worked(&mut self) {
+    pub(super) fn worked(&mut self) {
         self.has_published = true;
         if let Some(own) = &mut self.aggregator {
             (own.is_working, own.is_counted) = (false, false);

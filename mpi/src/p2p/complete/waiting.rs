@@ -19,12 +19,12 @@ pub(super) struct Several<'a> {
 }
 
 impl<'a> Several<'a> {
-    pub fn new(call: &'static str, requests: &'a [MPI_Request]) -> Self {
+    pub(super) fn new(call: &'static str, requests: &'a [MPI_Request]) -> Self {
         Several { call, first: None, rest: requests, of: requests.len() }
     }
 
     /// The first that is pending, how many are, and some of the others.
-    pub fn waiting(&self, process: &Process) -> Waiting {
+    pub(super) fn waiting(&self, process: &Process) -> Waiting {
         let all = self.first.into_iter().chain(self.rest.iter().copied()).take(BOARD_LOOKED_AT_MAX);
         let pending: Vec<MPI_Request> = all.filter(|&request| is_pending(process, request)).collect();
         let Some((&first, others)) = pending.split_first() else { return Waiting::on(self.call) };

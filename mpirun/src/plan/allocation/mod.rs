@@ -1,6 +1,6 @@
 //! Hosts that a batch system has given to this job: all that are used where the user names none, and all that may be named.
 
-pub mod nodelist;
+pub(crate) mod nodelist;
 
 use std::fmt;
 use std::path::Path;
@@ -10,7 +10,7 @@ use crate::watch::exit_cause::Refusal;
 
 /// Hosts of a batch system.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Allocation {
+pub(crate) struct Allocation {
     /// Who gave them.
     pub system: System,
     /// The hosts with their slots.
@@ -19,7 +19,7 @@ pub struct Allocation {
 
 /// Who gives hosts to jobs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum System {
+pub(crate) enum System {
     /// Slurm.
     Slurm,
     /// PBS Pro, OpenPBS and Torque.
@@ -56,7 +56,7 @@ const HOST_FILES: [(&str, System); 4] = [
 ];
 
 /// Variables with the host file of an operator of Kubernetes, each of which one library reads.
-pub const OPERATOR_FILES: [&str; 4] = [
+pub(crate) const OPERATOR_FILES: [&str; 4] = [
     "HYDRA_HOST_FILE",
     "I_MPI_HYDRA_HOST_FILE",
     "OMPI_MCA_orte_default_hostfile",
@@ -67,7 +67,7 @@ type FoundAllocation = Result<Option<Allocation>, Refusal>;
 
 impl Allocation {
     /// What the environment, read by `get`, says of hosts. Host files that a user or an operator has set come first.
-    pub fn find(get: &impl Fn(&str) -> Option<String>) -> FoundAllocation {
+    pub(crate) fn find(get: &impl Fn(&str) -> Option<String>) -> FoundAllocation {
         let ways: [&dyn Fn() -> FoundAllocation; 5] =
             [&|| of_operator(get), &|| of_slurm(get), &|| of_host_files(get), &|| of_lsf(get), &|| {
                 of_grid_engine(get)
@@ -81,7 +81,7 @@ impl Allocation {
     }
 
     /// What a program's own option names must be among the hosts, or be this machine.
-    pub fn check(&self, named: &Host) -> Result<(), Refusal> {
+    pub(crate) fn check(&self, named: &Host) -> Result<(), Refusal> {
         let same = |host: &Host| host.name == named.name || short(&host.name) == short(&named.name);
         if is_local(&named.name) || self.hosts.iter().any(same) {
             return Ok(());

@@ -3,7 +3,7 @@
 use tern_job::limits::HOSTS_MAX;
 
 /// The names of a list of nodes; `None` if it makes no sense or names too many.
-pub fn nodes(list: &str) -> Option<Vec<String>> {
+pub(crate) fn nodes(list: &str) -> Option<Vec<String>> {
     let mut names = Vec::new();
     for word in words(list)? {
         names.extend(expand(word)?);
@@ -77,7 +77,7 @@ fn number(text: &str) -> Option<u64> {
 }
 
 /// One number for each of `count` nodes, of `2(x3),1`; `None` if it is for another number of nodes.
-pub fn repeated(list: &str, count: usize) -> Option<Vec<u32>> {
+pub(crate) fn repeated(list: &str, count: usize) -> Option<Vec<u32>> {
     let mut numbers = Vec::new();
     for word in list.split(',') {
         let (number, times) = match word.split_once("(x") {

@@ -12,7 +12,7 @@ const SIDES_MAX: usize = 4;
 type CollectiveRanks<'a> = Vec<(u32, &'a ReportedCollective)>;
 
 /// A line or two for each communicator whose ranks are in collectives that do not fit.
-pub fn hints(ranks: &[(u32, Standing)]) -> Vec<String> {
+pub(crate) fn hints(ranks: &[(u32, Standing)]) -> Vec<String> {
     let mut comms: BTreeMap<u64, CollectiveRanks<'_>> = BTreeMap::new();
     for (rank, standing) in ranks {
         if let Some(collective) = &standing.collective {

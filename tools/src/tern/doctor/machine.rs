@@ -15,7 +15,7 @@ const FILES_PER_RANK: u64 = 16;
 const FILES_BASE: u64 = 256;
 
 /// One finding for each point.
-pub fn findings() -> Vec<Finding> {
+pub(super) fn findings() -> Vec<Finding> {
     let mut findings = vec![version(), proc_is_mounted(), temporary_folder()];
     findings.extend(features::features(features::memory_can_be_read()).iter().map(feature));
     findings.extend([open_files(), processes(), cores_granted()]);

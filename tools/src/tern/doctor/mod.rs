@@ -15,7 +15,7 @@ use crate::table::TextTable;
 ///
 /// Each line has a verdict: ok, note (it works, but not as well as it could), or bad. The exit status is 1 if anything is bad.
 #[derive(Args, Debug)]
-pub struct DoctorArguments {
+pub(crate) struct DoctorArguments {
     /// A program: which MPI library it would run on, and what is in the way
     pub program: Option<PathBuf>,
     /// Try a job on these hosts too: login, versions, connections between them
@@ -31,7 +31,7 @@ pub struct DoctorArguments {
 
 /// What was found on one point.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Finding {
+pub(crate) struct Finding {
     what: &'static str,
     verdict: Severity,
     words: String,
@@ -39,7 +39,7 @@ pub struct Finding {
 
 /// How bad it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Severity {
+pub(crate) enum Severity {
     /// As it should be.
     Ok,
     /// It works, but not as well as it could.
@@ -63,7 +63,7 @@ impl Finding {
 }
 
 /// Everything that was asked for: the text, and whether anything is bad.
-pub fn examine(arguments: &DoctorArguments) -> (String, bool) {
+pub(crate) fn examine(arguments: &DoctorArguments) -> (String, bool) {
     let mut findings = machine::findings();
     findings.extend(network::findings());
     if let Some(program) = &arguments.program {

@@ -10,7 +10,7 @@ use super::Finding;
 const YOUNGEST_S: u64 = 1_700_000_000;
 
 /// One finding for each point.
-pub fn findings() -> Vec<Finding> {
+pub(super) fn findings() -> Vec<Finding> {
     vec![host_name(), ssh(), clock()]
 }
 

@@ -9,7 +9,7 @@ use super::Finding;
 const WHAT: &str = "program";
 
 /// One finding, or one for each thing in the way.
-pub fn findings(program: &Path) -> Vec<Finding> {
+pub(super) fn findings(program: &Path) -> Vec<Finding> {
     let Some(file) = found(program) else {
         return vec![Finding::bad(WHAT, format!("{} is not found", program.display()))];
     };

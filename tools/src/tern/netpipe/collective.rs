@@ -16,7 +16,7 @@ use crate::tune::jobs::row_for_all;
 /// Broadcasts over all numbers of hosts that are asked for: what the library chooses, multicast whether it pays or not, what it
 /// chooses without multicast, and algorithms that are asked for by name. One copy between two hosts over raw TCP is what the wire
 /// takes.
-pub fn bcast(lab: &Lab, scratch: &ScratchFolder) -> Result<Study, String> {
+pub(super) fn bcast(lab: &Lab, scratch: &ScratchFolder) -> Result<Study, String> {
     let (least, most) = lab.options.host_range();
     let variants = variants(&lab.options.algorithms, scratch)?;
     let job = |work, ranks, settings| SystemJob {

@@ -10,14 +10,14 @@ use super::turns::{Lab, Study};
 use super::words::{percent, size, time};
 
 /// One way at a time.
-pub fn comms1(lab: &Lab) -> Study {
+pub(super) fn comms1(lab: &Lab) -> Study {
     study(lab, JobWork::PingPong, "COMMS1", |curves| {
         section("comms1", "COMMS1: one way at a time, half a round trip", curves)
     })
 }
 
 /// Both ways at once.
-pub fn comms2(lab: &Lab) -> Study {
+pub(super) fn comms2(lab: &Lab) -> Study {
     study(lab, JobWork::Exchange, "COMMS2", |curves| {
         let mut section = section("comms2", "COMMS2: both ways at once, time of one exchange", curves);
         section

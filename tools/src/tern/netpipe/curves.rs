@@ -11,7 +11,7 @@ use super::turns::{Lab, Study};
 use super::words::{percent, size, time};
 
 /// What the curves are made of.
-pub fn study(lab: &Lab) -> Study {
+pub(super) fn study(lab: &Lab) -> Study {
     let sizes = lab.sizes();
     let job = SystemJob {
         work: JobWork::PingPong,
@@ -32,7 +32,7 @@ pub fn study(lab: &Lab) -> Study {
 
 impl Lab {
     /// The sizes that are asked for.
-    pub fn sizes(&self) -> Vec<u64> {
+    pub(super) fn sizes(&self) -> Vec<u64> {
         let options = &self.options;
         if options.quick && options.perturbation == 0 {
             return sizes::quick(options.from, options.to);
@@ -41,7 +41,7 @@ impl Lab {
     }
 
     /// The same without neighbors.
-    pub fn bases(&self) -> Vec<u64> {
+    pub(super) fn bases(&self) -> Vec<u64> {
         let options = &self.options;
         if options.quick {
             sizes::quick(options.from, options.to)
@@ -52,7 +52,7 @@ impl Lab {
 }
 
 /// Tables, pictures and findings of curves over sizes.
-pub fn section(name: &'static str, title: &str, curves: Vec<MetricCurve>) -> Section {
+pub(super) fn section(name: &'static str, title: &str, curves: Vec<MetricCurve>) -> Section {
     let labeled = || curves.iter().map(|curve| (curve, curve.system.clone()));
     let charts = vec![
         Chart::throughputs(&format!("{name}-throughput"), &format!("{title}: throughput"), labeled()),
@@ -80,7 +80,7 @@ fn signature(name: &str, title: &str, curves: &[MetricCurve]) -> Chart {
 }
 
 /// The sizes that tables show: without neighbors of others.
-pub fn shown(curves: &[MetricCurve]) -> Vec<u64> {
+pub(super) fn shown(curves: &[MetricCurve]) -> Vec<u64> {
     let mut all: Vec<u64> = curves.iter().flat_map(|curve| curve.points().map(|(bytes, _)| bytes)).collect();
     all.sort_unstable();
     all.dedup();

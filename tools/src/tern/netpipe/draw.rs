@@ -25,7 +25,7 @@ const COLOURS: &[(&str, RGBColor)] = &[
 ];
 
 /// A chart as SVG.
-pub fn svg(chart: &Chart) -> Result<String, String> {
+pub(super) fn svg(chart: &Chart) -> Result<String, String> {
     let mut text = String::new();
     let area = SVGBackend::with_string(&mut text, SIZE).into_drawing_area();
     picture(&area, chart).map_err(|error| complaint(chart, &*error))?;
@@ -34,7 +34,7 @@ pub fn svg(chart: &Chart) -> Result<String, String> {
 }
 
 /// A chart as PNG.
-pub fn png(chart: &Chart) -> Result<Vec<u8>, String> {
+pub(super) fn png(chart: &Chart) -> Result<Vec<u8>, String> {
     let mut pixels = Pixels::new(SIZE);
     picture(&(&mut pixels).into_drawing_area(), chart).map_err(|error| complaint(chart, &*error))?;
     pixels.png().map_err(|error| complaint(chart, &error))

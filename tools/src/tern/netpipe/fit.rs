@@ -3,7 +3,7 @@
 /// The time of a message as a straight line over its length, as the GENESIS suite (MPI for the T3D section 4.1) and others
 /// after Hockney describe networks: t = t0 + n / r_inf.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct FittedLine {
+pub(super) struct FittedLine {
     /// Time of a message of no bytes, seconds.
     pub t0_s: f64,
     /// Bytes a second of an endless message.
@@ -16,7 +16,7 @@ pub struct FittedLine {
 
 /// The line with the least sum of squares of relative errors: so small messages count as much as large ones. None where the
 /// time does not grow with the length.
-pub fn line(points: &[(f64, f64)]) -> Option<FittedLine> {
+pub(super) fn line(points: &[(f64, f64)]) -> Option<FittedLine> {
     let mut sums = [0.0; 5];
     for &(bytes, time) in points {
         let weight = 1.0 / (time * time);
@@ -39,7 +39,7 @@ pub fn line(points: &[(f64, f64)]) -> Option<FittedLine> {
 
 /// A place where throughput is less than at a smaller size.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Dip {
+pub(super) struct Dip {
     /// The size, bytes.
     pub bytes: u64,
     /// What is missing to the highest throughput of smaller sizes, as a part of it; 0 where there is no dip.
@@ -47,7 +47,7 @@ pub struct Dip {
 }
 
 /// The deepest dip in (after, until], in sizes with throughputs, ascending.
-pub fn deepest_dip(curve: &[(u64, f64)], after: u64, until: u64) -> Option<Dip> {
+pub(super) fn deepest_dip(curve: &[(u64, f64)], after: u64, until: u64) -> Option<Dip> {
     let mut highest = 0.0_f64;
     let mut deepest: Option<Dip> = None;
     for &(bytes, throughput) in curve {
@@ -63,7 +63,7 @@ pub fn deepest_dip(curve: &[(u64, f64)], after: u64, until: u64) -> Option<Dip> 
 
 /// Which part of a transfer is hidden behind computation, of the times of the barrier before, of a transfer, of
 /// computation, and of both at once: 0, if both take as long as one after the other, 1, if the transfer costs nothing.
-pub fn overlap(none_s: f64, transfer_s: f64, compute_s: f64, both_s: f64) -> f64 {
+pub(super) fn overlap(none_s: f64, transfer_s: f64, compute_s: f64, both_s: f64) -> f64 {
     let (transfer, compute, both) = (transfer_s - none_s, compute_s - none_s, both_s - none_s);
     (transfer + compute - both) / transfer.min(compute)
 }

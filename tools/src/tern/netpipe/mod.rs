@@ -33,14 +33,14 @@ use std::path::{Path, PathBuf};
 
 use crate::installation::{Installation, ScratchFolder};
 use crate::tune::progress::JobProgress;
-pub use options::NetpipeArguments;
+pub(crate) use options::NetpipeArguments;
 use options::{Measurement, NetpipeOptions};
 use report::Report;
 use systems::{JobStarter, MeasuredSystem, quoted};
 use turns::{Lab, Study};
 
 /// Measures what the arguments ask for, writes all files, and returns the text.
-pub fn answer(arguments: NetpipeArguments) -> Result<String, String> {
+pub(crate) fn answer(arguments: NetpipeArguments) -> Result<String, String> {
     let options = NetpipeOptions::new(arguments)?;
     let here = Installation::find()?;
     // Before minutes of measuring, not after.

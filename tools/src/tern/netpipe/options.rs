@@ -18,7 +18,7 @@ use clap::{Args, ValueEnum, value_parser};
 /// Numbers of bytes may end in k, m or g, which are powers of 1024.
 #[derive(Args, Debug)]
 #[command(args_override_self = true)]
-pub struct NetpipeArguments {
+pub(crate) struct NetpipeArguments {
     /// Ping-pong over sizes and their neighbors: latency and throughput, as NetPIPE draws them; what is measured unless
     /// something is named
     #[arg(long, help_heading = WHAT)]
@@ -110,14 +110,14 @@ type Names = Vec<String>;
 
 /// A collective that can be measured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum MeasuredCollective {
+pub(super) enum MeasuredCollective {
     /// A broadcast.
     Bcast,
 }
 
 /// What is measured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Measurement {
+pub(super) enum Measurement {
     /// Ping-pong over sizes.
     Curves,
     /// One way at a time.
@@ -136,7 +136,7 @@ pub enum Measurement {
 
 /// What carries Tern's messages.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
-pub enum MeasuredTransport {
+pub(super) enum MeasuredTransport {
     /// What the library chooses.
     #[default]
     Auto,
@@ -148,7 +148,7 @@ pub enum MeasuredTransport {
 
 /// Where the ranks run, and over what they talk.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct RankPlacement {
+pub(super) struct RankPlacement {
     /// What carries messages.
     pub transport: MeasuredTransport,
     /// None: all here.
@@ -159,7 +159,7 @@ pub struct RankPlacement {
 
 /// Another MPI library.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct OtherLibrary {
+pub(super) struct OtherLibrary {
     /// What it is called.
     pub name: String,
     /// Its compiler wrapper.
@@ -170,7 +170,7 @@ pub struct OtherLibrary {
 
 /// The command line.
 #[derive(Clone, Debug, PartialEq)]
-pub struct NetpipeOptions {
+pub(super) struct NetpipeOptions {
     /// In the order in which they come in the report.
     pub what: Vec<Measurement>,
     pub place: RankPlacement,
@@ -215,7 +215,7 @@ impl NetpipeArguments {
 
 impl NetpipeOptions {
     /// What the arguments ask for. What is quick gives way to what is said more exactly.
-    pub fn new(arguments: NetpipeArguments) -> Result<NetpipeOptions, String> {
+    pub(super) fn new(arguments: NetpipeArguments) -> Result<NetpipeOptions, String> {
         let what = arguments.what();
         let quick = arguments.quick;
         let either = |quickly, thoroughly| if quick { quickly } else { thoroughly };
@@ -318,19 +318,19 @@ impl NetpipeOptions {
     }
 
     /// Whether a system takes part.
-    pub fn wants(&self, system: &str) -> bool {
+    pub(super) fn wants(&self, system: &str) -> bool {
         self.only.is_empty() || self.only.iter().any(|name| name == system)
     }
 
     /// The least and the most hosts of a collective.
-    pub fn host_range(&self) -> (u32, u32) {
+    pub(super) fn host_range(&self) -> (u32, u32) {
         self.hosts.unwrap_or((2, self.place.hosts.len() as u32))
     }
 }
 
 impl MeasuredTransport {
     /// Its value of `TERN_TRANSPORT`.
-    pub fn name(self) -> &'static str {
+    pub(super) fn name(self) -> &'static str {
         match self {
             MeasuredTransport::Auto => "auto",
             MeasuredTransport::Shm => "shm",
@@ -341,12 +341,12 @@ impl MeasuredTransport {
 
 impl RankPlacement {
     /// Whether messages between two ranks take the network: what two hosts share, or what is forced.
-    pub fn is_network(&self) -> bool {
+    pub(super) fn is_network(&self) -> bool {
         self.transport == MeasuredTransport::Tcp || !self.hosts.is_empty()
     }
 
     /// For people.
-    pub fn describe(&self) -> String {
+    pub(super) fn describe(&self) -> String {
         match self.hosts.as_slice() {
             [] => format!("two ranks on this node, transport {}", self.transport.name()),
             hosts => format!("hosts {}, transport {}", hosts.join(", "), self.transport.name()),

@@ -13,7 +13,7 @@ use super::words::{percent, size, time};
 const MODES: [(&str, &str); 2] = [("tern, poll", "poll"), ("tern, thread", "thread")];
 
 /// Both modes take turns.
-pub fn study(lab: &Lab) -> Study {
+pub(super) fn study(lab: &Lab) -> Study {
     let point_s = if lab.options.quick { QUICK_OVERLAP_POINT_S } else { OVERLAP_POINT_S };
     let entrant = |(name, mode): (&str, &str), work, sizes: &[u64], point_s| {
         let settings = vec![("TERN_PROGRESS".into(), mode.into())];

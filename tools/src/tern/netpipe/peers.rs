@@ -11,7 +11,7 @@ use crate::run::Invocation;
 
 /// How a library is launched.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Flavour {
+pub(super) enum Flavour {
     /// MPICH's launcher, and that of its relatives.
     Hydra,
     /// Open MPI's.
@@ -22,7 +22,7 @@ pub enum Flavour {
 
 /// A library that can be measured.
 #[derive(Clone, Debug)]
-pub struct PeerLibrary {
+pub(super) struct PeerLibrary {
     /// What it is called.
     pub name: String,
     /// What it calls itself.
@@ -48,7 +48,7 @@ const KNOWN: &[(&str, &str, Flavour)] = &[
 ];
 
 /// Wrappers and launchers in `PATH` and beside the installation, as `make bench` puts them there.
-pub fn look(here: &Installation) -> Vec<(PathBuf, PathBuf)> {
+pub(super) fn look(here: &Installation) -> Vec<(PathBuf, PathBuf)> {
     let path = env::var_os("PATH").unwrap_or_default();
     let beside = here.tree.parent().map(|build| build.join("peers"));
     let homes = beside.and_then(|peers| fs::read_dir(peers).ok()).into_iter().flatten().flatten();
@@ -78,7 +78,7 @@ fn same(one: &Path, other: &Path) -> bool {
 }
 
 /// The libraries that are asked for, and those that are there; with what is to say of those that cannot take part.
-pub fn prepare(
+pub(super) fn prepare(
     asked: &[OtherLibrary],
     found: &[(PathBuf, PathBuf)],
     sources: &Path,
@@ -152,7 +152,7 @@ impl PeerLibrary {
 
     /// What it needs to run as root and with fewer cores than ranks, and if sockets are wanted, to use them between ranks of
     /// one machine, too.
-    pub fn settings(&self, tcp: bool) -> Vec<(String, String)> {
+    pub(super) fn settings(&self, tcp: bool) -> Vec<(String, String)> {
         let always = [
             ("OMPI_ALLOW_RUN_AS_ROOT", "1"),
             ("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1"),

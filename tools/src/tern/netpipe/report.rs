@@ -16,7 +16,7 @@ use crate::table::TextTable;
 use crate::tune;
 
 /// A whole run.
-pub struct Report {
+pub(super) struct Report {
     /// What was measured where, in lines.
     pub heading: Vec<(&'static str, String)>,
     /// All parts.
@@ -24,7 +24,7 @@ pub struct Report {
 }
 
 /// The lines that head every report.
-pub fn heading(command: &str, place: &str, systems: &[String]) -> Vec<(&'static str, String)> {
+pub(super) fn heading(command: &str, place: &str, systems: &[String]) -> Vec<(&'static str, String)> {
     let name = uname();
     let text = |part: &std::ffi::CStr| part.to_string_lossy().into_owned();
     let machine = format!(
@@ -45,7 +45,7 @@ pub fn heading(command: &str, place: &str, systems: &[String]) -> Vec<(&'static 
 }
 
 /// Tries whether the folder of the results can be made and written, and leaves everything as it was.
-pub fn try_folder(folder: &Path) -> Result<(), String> {
+pub(super) fn try_folder(folder: &Path) -> Result<(), String> {
     let is_named = |path: &&Path| !path.as_os_str().is_empty();
     let missing: Vec<&Path> = folder.ancestors().filter(is_named).take_while(|path| !path.exists()).collect();
     let made = make_folder(folder);
@@ -63,7 +63,7 @@ fn make_folder(folder: &Path) -> Result<(), String> {
 
 impl Report {
     /// Writes all files into a folder; their names.
-    pub fn write(&self, folder: &Path) -> Result<Vec<String>, String> {
+    pub(super) fn write(&self, folder: &Path) -> Result<Vec<String>, String> {
         make_folder(folder)?;
         let mut names = Vec::new();
         let mut put = |name: String, bytes: &[u8]| {
@@ -86,7 +86,7 @@ impl Report {
     }
 
     /// For a terminal.
-    pub fn text(&self) -> String {
+    pub(super) fn text(&self) -> String {
         let mut heading = TextTable::default();
         self.heading.iter().for_each(|(name, value)| heading.row([name, value]));
         let mut text = format!("tern netpipe {}\n{}", env!("CARGO_PKG_VERSION"), heading.text());
@@ -103,7 +103,7 @@ impl Report {
     }
 
     /// For programs. Times are in seconds.
-    pub fn json(&self) -> Value {
+    pub(super) fn json(&self) -> Value {
         let heading: serde_json::Map<String, Value> =
             self.heading.iter().map(|(name, value)| (String::from(*name), json!(value))).collect();
         let sections: Vec<Value> = self.sections.iter().map(section_json).collect();

@@ -17,7 +17,7 @@ const ACCESSES: [(RemoteAccess, &str, &[&str]); 3] = [
 ];
 
 /// All accesses of all systems take turns.
-pub fn study(lab: &Lab) -> Study {
+pub(super) fn study(lab: &Lab) -> Study {
     let job = |access| SystemJob {
         work: JobWork::Rma(access),
         ranks: 2,

@@ -6,7 +6,7 @@ use super::limits::{STEADY_SPREAD, STEADY_TRIALS};
 
 /// One line of a job's output.
 #[derive(Clone, Debug, PartialEq)]
-pub struct OutputSample {
+pub(super) struct OutputSample {
     /// What was measured.
     pub metric: String,
     /// Of so many bytes.
@@ -19,7 +19,7 @@ pub struct OutputSample {
 
 impl OutputSample {
     /// `result METRIC BYTES BEST MEDIAN`, as `print_result` in `bench/measure.h` writes it.
-    pub fn parse(line: &str) -> Option<OutputSample> {
+    pub(super) fn parse(line: &str) -> Option<OutputSample> {
         let words: Vec<&str> = line.split_whitespace().collect();
         let &["result", metric, bytes, best, median] = words.as_slice() else { return None };
         let seconds = |word: &str| word.parse().ok().filter(|time: &f64| time.is_finite() && *time > 0.0);
@@ -30,7 +30,7 @@ impl OutputSample {
 
 /// One size, over all trials.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct SizeSamples {
+pub(super) struct SizeSamples {
     /// The fastest batch of all trials, seconds.
     pub best_s: f64,
     /// The median of the trials' medians.
@@ -44,14 +44,14 @@ pub struct SizeSamples {
 impl SizeSamples {
     /// Whether further trials would show the same: what disturbs a machine makes it slower, so the fastest times of a few trials
     /// are alike when nothing has disturbed them.
-    pub fn is_steady(&self) -> bool {
+    pub(super) fn is_steady(&self) -> bool {
         self.spread.is_some_and(|spread| spread <= STEADY_SPREAD)
     }
 }
 
 /// A metric of one system, over sizes.
 #[derive(Clone, Debug)]
-pub struct MetricCurve {
+pub(super) struct MetricCurve {
     /// The system.
     pub system: String,
     /// What else tells this curve from others of the system: a threshold, a number of hosts.
@@ -63,32 +63,32 @@ pub struct MetricCurve {
 
 impl MetricCurve {
     /// Without any point.
-    pub fn new(system: &str, parameter: u64, metric: &str) -> MetricCurve {
+    pub(super) fn new(system: &str, parameter: u64, metric: &str) -> MetricCurve {
         MetricCurve { system: system.into(), parameter, metric: metric.into(), readings: BTreeMap::new() }
     }
 
     /// What one trial has measured at one size.
-    pub fn add(&mut self, reading: OutputSample) {
+    pub(super) fn add(&mut self, reading: OutputSample) {
         self.readings.entry(reading.bytes).or_default().push(reading);
     }
 
     /// One size.
-    pub fn at(&self, bytes: u64) -> Option<SizeSamples> {
+    pub(super) fn at(&self, bytes: u64) -> Option<SizeSamples> {
         self.readings.get(&bytes).map(|readings| summary(readings))
     }
 
     /// All sizes, ascending.
-    pub fn points(&self) -> impl Iterator<Item = (u64, SizeSamples)> {
+    pub(super) fn points(&self) -> impl Iterator<Item = (u64, SizeSamples)> {
         self.readings.iter().map(|(bytes, readings)| (*bytes, summary(readings)))
     }
 
     /// Bytes a second at one size, at best.
-    pub fn throughput(&self, bytes: u64) -> Option<f64> {
+    pub(super) fn throughput(&self, bytes: u64) -> Option<f64> {
         self.at(bytes).map(|point| bytes as f64 / point.best_s)
     }
 
     /// Sizes with their throughputs, at best.
-    pub fn throughputs(&self) -> Vec<(u64, f64)> {
+    pub(super) fn throughputs(&self) -> Vec<(u64, f64)> {
         self.points().map(|(bytes, point)| (bytes, bytes as f64 / point.best_s)).collect()
     }
 }
@@ -103,7 +103,7 @@ fn summary(readings: &[OutputSample]) -> SizeSamples {
 }
 
 /// The middle number; of an even number of them the mean of the two in the middle.
-pub fn median(mut numbers: Vec<f64>) -> f64 {
+pub(super) fn median(mut numbers: Vec<f64>) -> f64 {
     numbers.sort_unstable_by(f64::total_cmp);
     let (middle, is_odd) = (numbers.len() / 2, numbers.len() % 2 == 1);
     match numbers.len() {
@@ -114,16 +114,16 @@ pub fn median(mut numbers: Vec<f64>) -> f64 {
 }
 
 /// Finds a system's curve of a metric.
-pub fn find<'a>(curves: &'a [MetricCurve], system: &str, metric: &str) -> Option<&'a MetricCurve> {
+pub(super) fn find<'a>(curves: &'a [MetricCurve], system: &str, metric: &str) -> Option<&'a MetricCurve> {
     curves.iter().find(|curve| curve.system == system && curve.metric == metric)
 }
 
 #[cfg(test)]
-pub mod tests {
+pub(super) mod tests {
     use super::*;
 
     /// A curve of one trial.
-    pub fn curve(system: &str, parameter: u64, metric: &str, times: &[(u64, f64)]) -> MetricCurve {
+    pub(crate) fn curve(system: &str, parameter: u64, metric: &str, times: &[(u64, f64)]) -> MetricCurve {
         let mut curve = MetricCurve::new(system, parameter, metric);
         for &(bytes, best_s) in times {
             curve.add(OutputSample { metric: metric.into(), bytes, best_s, median_s: best_s });

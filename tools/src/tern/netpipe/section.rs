@@ -4,7 +4,7 @@ use super::samples::MetricCurve;
 
 /// A part of the report.
 #[derive(Debug, Default)]
-pub struct Section {
+pub(super) struct Section {
     /// One word, for files.
     pub name: &'static str,
     /// Its heading.
@@ -23,7 +23,7 @@ pub struct Section {
 
 /// A table.
 #[derive(Debug, Default)]
-pub struct SectionTable {
+pub(super) struct SectionTable {
     /// What it shows.
     pub title: String,
     /// The first row is its heading.
@@ -32,7 +32,7 @@ pub struct SectionTable {
 
 /// What an axis counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Unit {
+pub(super) enum Unit {
     /// Bytes, by powers of two.
     Bytes,
     /// Seconds, by powers of ten.
@@ -45,7 +45,7 @@ pub enum Unit {
 
 /// A picture of lines.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Chart {
+pub(super) struct Chart {
     /// The name of its files, without the ending.
     pub file: String,
     /// What it shows.
@@ -58,7 +58,7 @@ pub struct Chart {
 
 /// One line of a picture.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Trace {
+pub(super) struct Trace {
     /// What it is.
     pub label: String,
     /// Whose it is: a system has one color in all pictures.
@@ -69,7 +69,7 @@ pub struct Trace {
 
 impl Chart {
     /// Time over size.
-    pub fn times<'a>(
+    pub(super) fn times<'a>(
         file: &str,
         title: &str,
         curves: impl Iterator<Item = (&'a MetricCurve, String)>,
@@ -84,7 +84,7 @@ impl Chart {
     }
 
     /// Throughput over size.
-    pub fn throughputs<'a>(
+    pub(super) fn throughputs<'a>(
         file: &str,
         title: &str,
         curves: impl Iterator<Item = (&'a MetricCurve, String)>,
@@ -101,6 +101,6 @@ impl Chart {
 }
 
 /// Megabits a second, in which NetPIPE counts, of bytes a second.
-pub fn mbps(bytes_per_second: f64) -> f64 {
+pub(super) fn mbps(bytes_per_second: f64) -> f64 {
     bytes_per_second * 8.0 / 1e6
 }

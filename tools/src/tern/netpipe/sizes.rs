@@ -2,7 +2,7 @@
 
 /// NetPIPE's series: powers of two and what lies in the middle between them, each with its neighbors at a distance of
 /// `perturbation` bytes, if it is larger than that.
-pub fn series(from: u64, to: u64, perturbation: u64) -> Vec<u64> {
+pub(super) fn series(from: u64, to: u64, perturbation: u64) -> Vec<u64> {
     let bases = bases(from, to);
     let around = |&base: &u64| match perturbation {
         0 => vec![base],
@@ -16,7 +16,7 @@ pub fn series(from: u64, to: u64, perturbation: u64) -> Vec<u64> {
 }
 
 /// The series without neighbors: 1, 2, 3, 4, 6, 8, 12, 16 ... and both ends.
-pub fn bases(from: u64, to: u64) -> Vec<u64> {
+pub(super) fn bases(from: u64, to: u64) -> Vec<u64> {
     let powers = (0..u64::BITS - 1).map(|bit| 1u64 << bit);
     let inside = |bytes: &u64| (from..=to).contains(bytes);
     let mut all: Vec<u64> = powers.flat_map(|power| [power, power + power / 2]).filter(inside).collect();
@@ -27,7 +27,7 @@ pub fn bases(from: u64, to: u64) -> Vec<u64> {
 }
 
 /// Every second power of two, for a quick look.
-pub fn quick(from: u64, to: u64) -> Vec<u64> {
+pub(super) fn quick(from: u64, to: u64) -> Vec<u64> {
     let powers = (0..u64::BITS - 1).step_by(2).map(|bit| 1u64 << bit);
     let mut all: Vec<u64> = powers.filter(|bytes| (from..=to).contains(bytes)).collect();
     all.extend([from, to]);
@@ -38,7 +38,7 @@ pub fn quick(from: u64, to: u64) -> Vec<u64> {
 
 /// Sizes from half the least threshold to `reach` times the largest, so many for each doubling, with both sides of every
 /// threshold.
-pub fn around(thresholds: &[u64], reach: u64, steps: u32) -> Vec<u64> {
+pub(super) fn around(thresholds: &[u64], reach: u64, steps: u32) -> Vec<u64> {
     let (Some(least), Some(most)) = (thresholds.iter().min(), thresholds.iter().max()) else { return vec![] };
     let (from, to) = ((least / 2).max(1), most * reach);
     let doublings = (to as f64 / from as f64).log2();
@@ -52,7 +52,7 @@ pub fn around(thresholds: &[u64], reach: u64, steps: u32) -> Vec<u64> {
 }
 
 /// Powers of two from `from` to `to`, and both ends.
-pub fn doublings(from: u32, to: u32) -> Vec<u32> {
+pub(super) fn doublings(from: u32, to: u32) -> Vec<u32> {
     let powers = (0..u32::BITS - 1).map(|bit| 1u32 << bit).filter(|n| (from..=to).contains(n));
     let mut all: Vec<u32> = powers.chain([from, to]).collect();
     all.sort_unstable();

@@ -8,7 +8,7 @@ use super::words::{percent, size};
 
 /// What a report says of it.
 #[derive(Debug, Default)]
-pub struct Steadiness {
+pub(super) struct Steadiness {
     /// A sentence for each system.
     pub notes: Vec<String>,
     /// The same for programs.
@@ -16,7 +16,7 @@ pub struct Steadiness {
 }
 
 /// Of each system in total: how many of its figures are steady, and the one that is least so.
-pub fn of_curves(curves: &[MetricCurve]) -> Steadiness {
+pub(super) fn of_curves(curves: &[MetricCurve]) -> Steadiness {
     let mut told = Steadiness::default();
     let mut systems: Vec<&str> = curves.iter().map(|curve| curve.system.as_str()).collect();
     systems.sort_unstable();
@@ -49,7 +49,7 @@ pub fn of_curves(curves: &[MetricCurve]) -> Steadiness {
 }
 
 /// The same of each size.
-pub fn grid(curves: &[MetricCurve]) -> SectionTable {
+pub(super) fn grid(curves: &[MetricCurve]) -> SectionTable {
     let mut head = vec!["bytes".to_owned()];
     head.extend(curves.iter().map(|curve| curve.system.clone()));
     let cell = |point: Option<SizeSamples>| match point {

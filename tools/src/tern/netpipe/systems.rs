@@ -10,7 +10,7 @@ use crate::run::Invocation;
 
 /// What two or more ranks do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum JobWork {
+pub(super) enum JobWork {
     /// One message back and forth.
     PingPong,
     /// Two at once.
@@ -27,7 +27,7 @@ pub enum JobWork {
 
 /// An access to the memory of another rank.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum RemoteAccess {
+pub(super) enum RemoteAccess {
     /// `MPI_Put`.
     Put,
     /// `MPI_Get`.
@@ -38,7 +38,7 @@ pub enum RemoteAccess {
 
 /// A system.
 #[derive(Clone, Debug)]
-pub enum MeasuredSystem {
+pub(super) enum MeasuredSystem {
     /// This library.
     Tern,
     /// Sockets that are polled, between two of its processes.
@@ -53,7 +53,7 @@ pub enum MeasuredSystem {
 
 /// One job.
 #[derive(Clone, Debug)]
-pub struct SystemJob {
+pub(super) struct SystemJob {
     /// What its ranks do.
     pub work: JobWork,
     /// How many they are.
@@ -68,7 +68,7 @@ pub struct SystemJob {
 
 /// What starts jobs here.
 #[derive(Clone, Debug)]
-pub struct JobStarter {
+pub(super) struct JobStarter {
     /// Tern's launcher.
     pub mpirun: PathBuf,
     /// What its ranks run.
@@ -81,13 +81,13 @@ pub struct JobStarter {
 
 impl JobStarter {
     /// By the programs of this installation.
-    pub fn new(here: &Installation, place: &RankPlacement) -> Result<JobStarter, String> {
+    pub(super) fn new(here: &Installation, place: &RankPlacement) -> Result<JobStarter, String> {
         let (mpirun, program) = (here.file("bin/mpirun")?, here.file("libexec/tern/netpipe")?);
         Ok(JobStarter { mpirun, program, place: place.clone(), remote_shell: None })
     }
 
     /// How a system does this job; `None` if it cannot.
-    pub fn invocation(&self, system: &MeasuredSystem, job: &SystemJob) -> Option<Invocation> {
+    pub(super) fn invocation(&self, system: &MeasuredSystem, job: &SystemJob) -> Option<Invocation> {
         let words = |options: Vec<String>, program: &PathBuf| {
             let mut words = options;
             words.push(program.display().to_string());
@@ -193,7 +193,7 @@ impl JobStarter {
 }
 
 /// As a shell reads it.
-pub fn quoted(word: &str) -> String {
+pub(super) fn quoted(word: &str) -> String {
     let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_./,:=@%+".contains(&byte);
     if !word.is_empty() && word.bytes().all(is_plain) {
         word.into()
@@ -235,7 +235,7 @@ fn loop_of(system: &MeasuredSystem, work: JobWork) -> Option<&'static str> {
 
 impl MeasuredSystem {
     /// What it is called, on the command line and in results.
-    pub fn name(&self) -> &str {
+    pub(super) fn name(&self) -> &str {
         match self {
             MeasuredSystem::Tern => "tern",
             MeasuredSystem::RawPolled => "raw",

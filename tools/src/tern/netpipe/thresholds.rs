@@ -11,7 +11,7 @@ use super::turns::{Lab, Study};
 use super::words::{percent, size};
 
 /// The change comes elsewhere over the network than over shared memory.
-pub fn study(lab: &Lab) -> Study {
+pub(super) fn study(lab: &Lab) -> Study {
     let is_network = lab.options.place.is_network();
     let thresholds = if is_network { TCP_THRESHOLDS } else { SHM_THRESHOLDS };
     let steps = if lab.options.quick { THRESHOLD_STEPS / 2 } else { THRESHOLD_STEPS };

@@ -13,7 +13,7 @@ use super::systems::{JobStarter, MeasuredSystem, SystemJob};
 use crate::tune::progress::JobProgress;
 
 /// All that takes part, and what is asked for.
-pub struct Lab {
+pub(super) struct Lab {
     /// Tern first.
     pub systems: Vec<MeasuredSystem>,
     /// How they are started.
@@ -24,7 +24,7 @@ pub struct Lab {
 
 /// One of those that take turns.
 #[derive(Clone, Debug)]
-pub struct Entrant {
+pub(super) struct Entrant {
     /// Whose its curves are.
     pub system: String,
     /// What else tells them from others of the system.
@@ -34,7 +34,7 @@ pub struct Entrant {
 }
 
 /// What has a time for each of some sizes.
-pub trait Measure: Debug {
+pub(super) trait Measure: Debug {
     /// All of them.
     fn sizes(&self) -> &[u64];
     /// Measures at some of them.
@@ -51,7 +51,7 @@ struct StartedJob {
 
 /// How often each has its turn.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct MeasurementTurns {
+pub(super) struct MeasurementTurns {
     /// At every size.
     pub least: u32,
     /// At sizes where figures are not steady.
@@ -61,7 +61,7 @@ pub struct MeasurementTurns {
 }
 
 /// What is measured in turns, and what is made of it.
-pub struct Study {
+pub(super) struct Study {
     /// What it is called while it runs.
     pub name: &'static str,
     /// Who takes part.
@@ -74,26 +74,31 @@ pub struct Study {
 
 impl Lab {
     /// A system that does a job, if it can.
-    pub fn entrant(&self, system: &MeasuredSystem, parameter: u64, job: &SystemJob) -> Option<Entrant> {
+    pub(super) fn entrant(
+        &self,
+        system: &MeasuredSystem,
+        parameter: u64,
+        job: &SystemJob,
+    ) -> Option<Entrant> {
         self.starter.invocation(system, job)?;
         let started = StartedJob { starter: self.starter.clone(), system: system.clone(), job: job.clone() };
         Some(Entrant { system: system.name().into(), parameter, runs: Rc::new(started) })
     }
 
     /// Tern itself, if it takes part, with settings of its own.
-    pub fn tern(&self, parameter: u64, job: &SystemJob) -> Option<Entrant> {
+    pub(super) fn tern(&self, parameter: u64, job: &SystemJob) -> Option<Entrant> {
         let tern = self.systems.iter().find(|system| matches!(system, MeasuredSystem::Tern))?;
         self.entrant(tern, parameter, job)
     }
 
     /// Sockets that are polled, if they take part.
-    pub fn raw(&self, job: &SystemJob) -> Option<Entrant> {
+    pub(super) fn raw(&self, job: &SystemJob) -> Option<Entrant> {
         let raw = self.systems.iter().find(|system| matches!(system, MeasuredSystem::RawPolled))?;
         self.entrant(raw, 0, job)
     }
 
     /// All systems that can do a job.
-    pub fn everyone(&self, job: &SystemJob) -> Vec<Entrant> {
+    pub(super) fn everyone(&self, job: &SystemJob) -> Vec<Entrant> {
         self.systems.iter().filter_map(|system| self.entrant(system, 0, job)).collect()
     }
 }
@@ -114,12 +119,12 @@ impl Measure for StartedJob {
 
 impl Study {
     /// How many jobs it takes at least.
-    pub fn jobs(&self) -> u64 {
+    pub(super) fn jobs(&self) -> u64 {
         self.entrants.len() as u64 * u64::from(self.turns.least)
     }
 
     /// Runs all of them. Who fails is left out from then on, with a note; Tern must not fail.
-    pub fn run(&self, progress: &JobProgress) -> Result<Section, String> {
+    pub(super) fn run(&self, progress: &JobProgress) -> Result<Section, String> {
         let is_out = vec![false; self.entrants.len()];
         let mut rounds =
             MeasuredTurns { study: self, started: Instant::now(), curves: vec![], notes: vec![], is_out };

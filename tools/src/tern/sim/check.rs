@@ -64,7 +64,7 @@ struct MeasuredAndSimulated {
 }
 
 /// Measures, simulates and compares.
-pub fn list(options: &SimOptions) -> Result<String, String> {
+pub(super) fn list(options: &SimOptions) -> Result<String, String> {
     let jobs = Jobs::find()?;
     let cores = tern_job::cores() as u32;
     let ranks = ranks(cores);

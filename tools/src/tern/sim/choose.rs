@@ -10,7 +10,7 @@ use tern_coll::{Algorithm, Collective};
 use tern_sim::RankWork;
 
 /// For each collective, size and number of ranks: what the table takes, and what would be best.
-pub fn list(options: &SimOptions) -> Result<String, String> {
+pub(super) fn list(options: &SimOptions) -> Result<String, String> {
     let (mut table, mut notes) = (TextTable::default(), String::new());
     table.row(["call", "bytes", "ranks", "table", "time", "best", "time", "ratio", "shm"]);
     for work in &options.works {

@@ -6,7 +6,7 @@ use crate::table::TextTable;
 use tern_sim::files::{FileJob, PricedFiles, price};
 
 /// For each way, number of ranks and bytes: what the library would do, and with how many aggregators it would be best.
-pub fn list(options: &SimOptions) -> String {
+pub(super) fn list(options: &SimOptions) -> String {
     let mut table = TextTable::default();
     table.row([
         "access",

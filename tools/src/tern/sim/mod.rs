@@ -10,15 +10,15 @@ mod options;
 mod plot;
 mod progress;
 mod series;
-pub mod units;
+pub(crate) mod units;
 
 use std::io::Write;
 
-pub use options::SimArguments;
+pub(crate) use options::SimArguments;
 use options::{SimOptions, Task};
 
 /// Does what the arguments ask for.
-pub fn answer(arguments: SimArguments) -> Result<String, String> {
+pub(crate) fn answer(arguments: SimArguments) -> Result<String, String> {
     let options = SimOptions::new(arguments)?;
     match options.task {
         Task::PrintParams => Ok(options.params.to_toml()),

@@ -15,7 +15,7 @@ use tern_sim::{InjectedFaults, Params, PayloadBytes, RankWork};
 /// Numbers may end in k, m or g, which are powers of 1024.
 #[derive(Args, Debug)]
 #[command(args_override_self = true)]
-pub struct SimArguments {
+pub(crate) struct SimArguments {
     /// Collectives, as in allreduce; or pingpong, or all
     #[arg(value_name = "COLLECTIVE")]
     works: Vec<String>,
@@ -160,7 +160,7 @@ const NOT_FILES: [&str; 17] = [
 
 /// What is asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Task {
+pub(super) enum Task {
     /// Prices of collective accesses to files.
     Files,
     /// The parameters, as a file.
@@ -175,7 +175,7 @@ pub enum Task {
 
 /// Which algorithms.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum AlgorithmChoice {
+pub(super) enum AlgorithmChoice {
     /// As the library chooses for a blocking call.
     Library,
     /// The selection table's choice among schedules.
@@ -188,7 +188,7 @@ pub enum AlgorithmChoice {
 
 /// The command line.
 #[derive(Clone, Debug)]
-pub struct SimOptions {
+pub(super) struct SimOptions {
     pub task: Task,
     pub works: Vec<RankWork>,
     pub which: AlgorithmChoice,
@@ -209,7 +209,7 @@ pub struct SimOptions {
 
 /// What is asked of files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct FileOptions {
+pub(super) struct FileOptions {
     pub block: u64,
     pub aggregators: Option<u32>,
     pub buffer: u64,
@@ -217,7 +217,7 @@ pub struct FileOptions {
 
 impl SimOptions {
     /// What the arguments ask for.
-    pub fn new(arguments: SimArguments) -> Result<SimOptions, String> {
+    pub(super) fn new(arguments: SimArguments) -> Result<SimOptions, String> {
         let task = arguments.task();
         if task != Task::Files
             && (arguments.block, arguments.aggregators, arguments.buffer) != (None, None, None)
@@ -414,7 +414,7 @@ fn parse_cut(text: &str) -> Result<LinkCut, String> {
 }
 
 #[cfg(test)]
-pub mod tests {
+pub(super) mod tests {
     use super::*;
     use clap::Parser;
 
@@ -425,7 +425,7 @@ pub mod tests {
     }
 
     /// What the words after `tern sim` ask for.
-    pub fn parse(line: &str) -> Result<SimOptions, String> {
+    pub(crate) fn parse(line: &str) -> Result<SimOptions, String> {
         let words = ["sim"].into_iter().chain(line.split_whitespace());
         SimOptions::new(Line::try_parse_from(words).map_err(|error| error.to_string())?.arguments)
     }

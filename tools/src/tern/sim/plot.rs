@@ -20,7 +20,7 @@ const KEY_LETTER: u32 = 7;
 type PlotLines = BTreeMap<String, Vec<(f64, f64)>>;
 
 /// Draws all points into a file.
-pub fn draw(points: &[SeriesPoint], file: &Path) -> Result<(), String> {
+pub(super) fn draw(points: &[SeriesPoint], file: &Path) -> Result<(), String> {
     let mut text = String::new();
     picture(&mut text, &lines(points)).map_err(|error| format!("cannot draw: {error}"))?;
     output::write(file, &text)

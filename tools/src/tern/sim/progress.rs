@@ -9,7 +9,7 @@ use tern_sim::{RunProgress, nanos};
 const INTERVAL: Duration = Duration::from_millis(200);
 
 /// One line on standard error that changes, if that is a terminal.
-pub struct StatusLine {
+pub(super) struct StatusLine {
     what: String,
     messages: u64,
     begin: Instant,
@@ -19,13 +19,13 @@ pub struct StatusLine {
 
 impl StatusLine {
     /// For a run that is going to send about so many messages.
-    pub fn new(what: String, messages: u64) -> StatusLine {
+    pub(super) fn new(what: String, messages: u64) -> StatusLine {
         let terminal = std::io::stderr().is_terminal();
         StatusLine { what, messages, begin: Instant::now(), shown: None, terminal }
     }
 
     /// Shows how far the run is, if it is time.
-    pub fn show(&mut self, progress: &RunProgress) {
+    pub(super) fn show(&mut self, progress: &RunProgress) {
         let now = Instant::now();
         if !self.terminal || now - self.shown.unwrap_or(self.begin) < INTERVAL {
             return;
@@ -43,14 +43,14 @@ impl StatusLine {
     }
 
     /// Takes the line away.
-    pub fn clear(&self) {
+    pub(super) fn clear(&self) {
         if self.shown.is_some() {
             eprint!("\r\x1b[K");
         }
     }
 
     /// Since the run began.
-    pub fn elapsed(&self) -> Duration {
+    pub(super) fn elapsed(&self) -> Duration {
         self.begin.elapsed()
     }
 }

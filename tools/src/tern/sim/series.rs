@@ -12,7 +12,7 @@ use tern_sim::topology::RankTopology;
 use tern_sim::{Params, RankWork, RunOutcome, SimulatedJob, estimate, run, shm_comm};
 
 /// One job and what it found.
-pub struct SeriesPoint {
+pub(super) struct SeriesPoint {
     /// The algorithm that served the call.
     pub algorithm: &'static str,
     pub job: SimulatedJob,
@@ -22,7 +22,7 @@ pub struct SeriesPoint {
 }
 
 /// Runs all jobs, and tells of each as soon as it has ended. Answers what there is to say at the end.
-pub fn list(options: &SimOptions, tell: &mut dyn FnMut(&str)) -> Result<String, String> {
+pub(super) fn list(options: &SimOptions, tell: &mut dyn FnMut(&str)) -> Result<String, String> {
     options.plot.as_deref().map_or(Ok(()), output::check)?;
     let jobs = jobs(options);
     let columns = columns(&jobs, &options.params);
@@ -64,7 +64,10 @@ fn replaced(point: &SeriesPoint, params: &Params) -> Option<String> {
 }
 
 /// Runs one job; if it would send too many messages, says so.
-pub fn simulate(job: SimulatedJob, options: &SimOptions) -> Result<Result<SeriesPoint, String>, String> {
+pub(super) fn simulate(
+    job: SimulatedJob,
+    options: &SimOptions,
+) -> Result<Result<SeriesPoint, String>, String> {
     let params = &options.params;
     let messages = estimate::messages(&job, params).saturating_mul(job.repeats.into());
     if messages > options.messages_max {
@@ -93,7 +96,7 @@ fn jobs(options: &SimOptions) -> Vec<SimulatedJob> {
 }
 
 /// A job as the options have it.
-pub fn job(
+pub(super) fn job(
     options: &SimOptions,
     work: RankWork,
     choice: Option<Choice>,
@@ -127,7 +130,7 @@ fn choices(work: RankWork, options: &SimOptions, ranks: u32, bytes: u64) -> Vec<
 }
 
 /// The algorithms of a collective that suit a call, and can be simulated with its faults.
-pub fn suitable(
+pub(super) fn suitable(
     collective: Collective,
     query: &Query,
     options: &SimOptions,
@@ -138,7 +141,7 @@ pub fn suitable(
 }
 
 /// What the selection table is asked for a simulated call.
-pub fn query(collective: Collective, params: &Params, ranks: u32, job_bytes: u64) -> Query {
+pub(super) fn query(collective: Collective, params: &Params, ranks: u32, job_bytes: u64) -> Query {
     let nodes = RankTopology::new(params).nodes(ranks).count();
     let bytes = match collective {
         Collective::Barrier => 0,
@@ -165,7 +168,7 @@ fn algorithm_of(job: &SimulatedJob, params: &Params) -> &'static str {
 }
 
 /// What the work is called.
-pub fn name(work: RankWork) -> &'static str {
+pub(super) fn name(work: RankWork) -> &'static str {
     match work {
         RankWork::Collective(collective) => collective.name(),
         RankWork::PingPong => "pingpong",
@@ -184,7 +187,7 @@ fn left_out(job: &SimulatedJob, messages: u64, params: &Params) -> String {
 
 impl SeriesPoint {
     /// The time of one call; of a ping-pong, of one message.
-    pub fn time_ns(&self) -> f64 {
+    pub(super) fn time_ns(&self) -> f64 {
         let ways = if self.job.work == RankWork::PingPong { 2.0 } else { 1.0 };
         self.outcome.time_ns() / f64::from(self.job.repeats) / ways
     }
@@ -248,7 +251,7 @@ fn peak_bytes() -> Option<f64> {
 }
 
 /// Why a run did not end, if it did not.
-pub fn hang(point: &SeriesPoint) -> Option<String> {
+pub(super) fn hang(point: &SeriesPoint) -> Option<String> {
     let (job, hang) = (&point.job, point.outcome.hang.as_ref()?);
     let what =
         format!("{} {} of {} bytes on {} ranks", name(job.work), point.algorithm, job.bytes, job.ranks);

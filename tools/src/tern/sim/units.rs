@@ -1,7 +1,7 @@
 //! Numbers with units, as people write and read them.
 
 /// `8`, `64k`, `1m`: with suffixes that are powers of 1024.
-pub fn parse_count(text: &str) -> Result<u64, String> {
+pub(crate) fn parse_count(text: &str) -> Result<u64, String> {
     let lower = text.to_ascii_lowercase();
     let shift = [('k', 10), ('m', 20), ('g', 30)].into_iter().find(|(letter, _)| lower.ends_with(*letter));
     let (digits, shift) = shift.map_or((&*lower, 0), |(_, shift)| (&lower[..lower.len() - 1], shift));
@@ -13,7 +13,7 @@ pub fn parse_count(text: &str) -> Result<u64, String> {
 const TIME_NS_END: f64 = 1e12;
 
 /// `5us`, `1.5ms`: as nanoseconds, which a number alone counts.
-pub fn parse_time(text: &str) -> Result<f64, String> {
+pub(crate) fn parse_time(text: &str) -> Result<f64, String> {
     let units = [("ns", 1.0), ("us", 1e3), ("ms", 1e6), ("s", 1e9)];
     let unit = units.into_iter().find_map(|(name, factor)| Some((text.strip_suffix(name)?, factor)));
     let (digits, factor) = unit.unwrap_or((text, 1.0));
@@ -27,7 +27,7 @@ pub fn parse_time(text: &str) -> Result<f64, String> {
 }
 
 /// The shortest way to write a number of bytes or ranks.
-pub fn count(number: u64) -> String {
+pub(crate) fn count(number: u64) -> String {
     let whole = |&(_, shift): &(char, u32)| number > 0 && number % (1 << shift) == 0;
     match [('g', 30), ('m', 20), ('k', 10)].into_iter().find(whole) {
         Some((letter, shift)) => format!("{}{letter}", number >> shift),
@@ -36,7 +36,7 @@ pub fn count(number: u64) -> String {
 }
 
 /// Three digits of a time in nanoseconds.
-pub fn time(ns: f64) -> String {
+pub(crate) fn time(ns: f64) -> String {
     let units = [(1e9, "s"), (1e6, "ms"), (1e3, "us")];
     let (factor, unit) = units.into_iter().find(|(factor, _)| ns >= *factor).unwrap_or((1.0, "ns"));
     let value = ns / factor;
@@ -51,7 +51,7 @@ pub fn time(ns: f64) -> String {
 }
 
 /// Three digits of a number of bytes.
-pub fn bytes(bytes: f64) -> String {
+pub(crate) fn bytes(bytes: f64) -> String {
     let units = [(1u64 << 40, "TiB"), (1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB")];
     match units.into_iter().find(|(factor, _)| bytes >= *factor as f64) {
         Some((factor, unit)) => format!("{:.1} {unit}", bytes / factor as f64),

@@ -12,11 +12,11 @@ const CLEARLY: f64 = 0.9;
 const STILL_CLEARLY: f64 = 0.95;
 
 /// Times of one size, seconds, one for each repetition.
-pub type Times = Vec<f64>;
+pub(super) type Times = Vec<f64>;
 
 /// What takes less time than without a table at one size.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Winner {
+pub(super) struct Winner {
     /// The size, bytes.
     pub bytes: u64,
     /// What to use.
@@ -28,7 +28,7 @@ pub struct Winner {
 }
 
 /// The best of the candidates at one size, if it is clearly faster.
-pub fn best(bytes: u64, without: &Times, candidates: &[(Choice, Times)]) -> Option<Winner> {
+pub(super) fn best(bytes: u64, without: &Times, candidates: &[(Choice, Times)]) -> Option<Winner> {
     let ratio = |times: &Times| median(ratios(times, without));
     let faster = candidates.iter().filter(|(_, times)| is_faster(times, without, CLEARLY));
     let (choice, times) = faster.min_by(|(_, a), (_, b)| ratio(a).total_cmp(&ratio(b)))?;
@@ -36,7 +36,7 @@ pub fn best(bytes: u64, without: &Times, candidates: &[(Choice, Times)]) -> Opti
 }
 
 /// Whether a second measurement agrees.
-pub fn is_confirmed(without: &Times, with: &Times) -> bool {
+pub(super) fn is_confirmed(without: &Times, with: &Times) -> bool {
     is_faster(with, without, STILL_CLEARLY)
 }
 
@@ -60,13 +60,13 @@ fn ratios(times: &Times, without: &Times) -> Vec<f64> {
 }
 
 /// The middle one.
-pub fn median(numbers: Vec<f64>) -> f64 {
+pub(super) fn median(numbers: Vec<f64>) -> f64 {
     sorted(&numbers).get(numbers.len() / 2).copied().unwrap_or(f64::INFINITY)
 }
 
 /// The winners of one collective and number of ranks as rows, with the sizes that each was found at. Between two sizes
 /// with different winners the border is in the middle, by ratio. Beyond the largest size nothing is said.
-pub fn rows(
+pub(super) fn rows(
     collective: Collective,
     ranks: NumberRange,
     sizes: &[u64],

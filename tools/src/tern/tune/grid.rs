@@ -4,7 +4,7 @@ use tern_coll::{Algorithm, Choice, Collective, Query, algorithms};
 
 /// How thorough to be.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Effort {
+pub(super) struct Effort {
     /// Sizes of messages, bytes.
     pub sizes: &'static [u64],
     /// How often everything is measured, one after the other.
@@ -36,12 +36,12 @@ const BUFFER_BYTES_MAX: u64 = 64 * KIB * KIB;
 
 impl Effort {
     /// The effort that is asked for.
-    pub fn new(quick: bool) -> Effort {
+    pub(super) fn new(quick: bool) -> Effort {
         if quick { QUICK } else { THOROUGH }
     }
 
     /// The sizes for a collective of so many ranks; one, 0, where there is nothing to send.
-    pub fn sizes_of(&self, collective: Collective, ranks: u32) -> Vec<u64> {
+    pub(super) fn sizes_of(&self, collective: Collective, ranks: u32) -> Vec<u64> {
         let ranks = u64::from(ranks);
         let (least, most) = match collective {
             Collective::Barrier => return vec![0],
@@ -57,14 +57,14 @@ impl Effort {
 
     /// How many jobs a collective takes at most. Each repetition measures all that is tried, and before and after it what is
     /// there without a table; if something is found, each measures that once more, and again before and after it.
-    pub fn jobs_of(&self, collective: Collective, ranks: u32) -> u64 {
+    pub(super) fn jobs_of(&self, collective: Collective, ranks: u32) -> u64 {
         (self.candidates(collective, ranks).len() + 2 + 3) as u64 * self.repetitions as u64
     }
 
     /// What is tried for a collective of so many ranks on one machine, with the least bytes that it is tried for: the
     /// operation is a sum, which commutes. What the built-in table chooses is tried too: the call may go over slots in
     /// shared memory without a table.
-    pub fn candidates(&self, collective: Collective, ranks: u32) -> Vec<(Choice, u64)> {
+    pub(super) fn candidates(&self, collective: Collective, ranks: u32) -> Vec<(Choice, u64)> {
         let query = Query::new(collective, 0, ranks);
         let suited = algorithms(collective).iter().copied().filter(|algorithm| algorithm.suits(&query));
         suited.flat_map(|algorithm| self.segmented(collective, algorithm)).collect()

@@ -13,7 +13,7 @@ use crate::installation::{Installation, ScratchFolder};
 const JOB_LIMIT_S: u32 = 120;
 
 /// The installation, and a folder for tables.
-pub struct Jobs {
+pub(crate) struct Jobs {
     mpirun: PathBuf,
     program: PathBuf,
     folder: ScratchFolder,
@@ -21,7 +21,7 @@ pub struct Jobs {
 
 /// One time.
 #[derive(Clone, Debug, PartialEq)]
-pub struct MeasuredTime {
+pub(crate) struct MeasuredTime {
     /// What was measured.
     pub name: String,
     /// Of how many bytes.
@@ -34,14 +34,18 @@ pub struct MeasuredTime {
 
 impl Jobs {
     /// The `mpirun` and the measuring program of the tree in which this program is installed.
-    pub fn find() -> Result<Jobs, String> {
+    pub(crate) fn find() -> Result<Jobs, String> {
         let here = Installation::find()?;
         let (mpirun, program) = (here.file("bin/mpirun")?, here.file("libexec/tern/measure")?);
         Ok(Jobs { mpirun, program, folder: ScratchFolder::new("tern-tune")? })
     }
 
     /// Times of a collective, at these sizes.
-    pub fn collective(&self, run: &CollectiveRun, rows: &[TableRow]) -> Result<Vec<MeasuredTime>, String> {
+    pub(crate) fn collective(
+        &self,
+        run: &CollectiveRun,
+        rows: &[TableRow],
+    ) -> Result<Vec<MeasuredTime>, String> {
         let options: &[&str] = if run.bound { &["--bind-to", "core"] } else { &[] };
         let mut command = self.command_with(options, run.ranks, "coll", run.point_s);
         command.arg(run.collective.name()).args(run.sizes.iter().map(u64::to_string));
@@ -52,7 +56,7 @@ impl Jobs {
     }
 
     /// Times of messages between two ranks, at these sizes, with these settings and options of `mpirun`.
-    pub fn messages(
+    pub(crate) fn messages(
         &self,
         setup: &PairSetup,
         sizes: &[u64],
@@ -62,7 +66,7 @@ impl Jobs {
     }
 
     /// What messages of these sizes, which are sent at once, cost each of two ranks.
-    pub fn overheads(
+    pub(crate) fn overheads(
         &self,
         setup: &PairSetup,
         sizes: &[u64],
@@ -72,7 +76,7 @@ impl Jobs {
     }
 
     /// Times of exchanges between two ranks, with a sum after each, and of such sums alone.
-    pub fn exchanges(
+    pub(crate) fn exchanges(
         &self,
         setup: &PairSetup,
         sizes: &[u64],
@@ -94,7 +98,7 @@ impl Jobs {
     }
 
     /// Times of a rank's own work.
-    pub fn compute(&self, point_s: f64) -> Result<Vec<MeasuredTime>, String> {
+    pub(crate) fn compute(&self, point_s: f64) -> Result<Vec<MeasuredTime>, String> {
         times(&mut self.command_with(&[], 1, "compute", point_s))
     }
 
@@ -118,7 +122,7 @@ impl Jobs {
 
 /// A run of one collective.
 #[derive(Clone, Debug)]
-pub struct CollectiveRun {
+pub(crate) struct CollectiveRun {
     /// What is called.
     pub collective: Collective,
     /// By how many ranks.
@@ -132,7 +136,7 @@ pub struct CollectiveRun {
 }
 
 /// How two ranks run.
-pub struct PairSetup {
+pub(crate) struct PairSetup {
     /// Options of `mpirun`.
     pub options: &'static [&'static str],
     /// Environment variables.
@@ -140,7 +144,7 @@ pub struct PairSetup {
 }
 
 /// The row that names an algorithm for all calls of a collective.
-pub fn row_for_all(collective: Collective, choice: Choice) -> TableRow {
+pub(crate) fn row_for_all(collective: Collective, choice: Choice) -> TableRow {
     TableRow { collective, bytes: NumberRange::ANY, ranks: NumberRange::ANY, nodes: NumberRange::ANY, choice }
 }
 

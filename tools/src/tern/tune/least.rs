@@ -5,11 +5,11 @@ use super::progress::JobProgress;
 
 /// Numbers by name and bytes.
 #[derive(Debug, Default)]
-pub struct Least(Vec<MeasuredTime>);
+pub(crate) struct Least(Vec<MeasuredTime>);
 
 impl Least {
     /// Measures so often, one time after the other.
-    pub fn of(
+    pub(crate) fn of(
         progress: &JobProgress,
         what: &str,
         repetitions: u64,
@@ -19,7 +19,7 @@ impl Least {
     }
 
     /// Measures something else as well.
-    pub fn and(
+    pub(crate) fn and(
         mut self,
         progress: &JobProgress,
         what: &str,
@@ -34,7 +34,7 @@ impl Least {
     }
 
     /// Another measurement of a number.
-    pub fn take(&mut self, time: MeasuredTime) {
+    pub(crate) fn take(&mut self, time: MeasuredTime) {
         match self.0.iter_mut().find(|known| known.name == time.name && known.bytes == time.bytes) {
             Some(known) => {
                 (known.best, known.median) = (known.best.min(time.best), known.median.min(time.median))
@@ -44,18 +44,18 @@ impl Least {
     }
 
     /// A number in nanoseconds: that of the fastest batch.
-    pub fn ns(&self, name: &str, bytes: u64) -> f64 {
+    pub(crate) fn ns(&self, name: &str, bytes: u64) -> f64 {
         let found = self.0.iter().find(|known| known.name == name && known.bytes == bytes);
         found.map_or(0.0, |known| known.best * 1e9)
     }
 
     /// Time of one way, nanoseconds.
-    pub fn one_way(&self, bytes: u64) -> f64 {
+    pub(crate) fn one_way(&self, bytes: u64) -> f64 {
         self.ns("round-trip", bytes) / 2.0
     }
 
     /// The bytes for which there is a number of this name.
-    pub fn sizes<'a>(&'a self, name: &'a str) -> impl Iterator<Item = u64> + 'a {
+    pub(crate) fn sizes<'a>(&'a self, name: &'a str) -> impl Iterator<Item = u64> + 'a {
         self.0.iter().filter(move |time| time.name == name).map(|time| time.bytes)
     }
 }

@@ -15,10 +15,10 @@ use super::least::Least;
 use super::progress::JobProgress;
 
 /// Repetitions for a file that is kept.
-pub const REPETITIONS: u64 = 3;
+pub(crate) const REPETITIONS: u64 = 3;
 
 /// Jobs that [`measure`] runs in one repetition.
-pub const JOBS: u64 = 15;
+pub(crate) const JOBS: u64 = 15;
 
 const KIB: u64 = 1024;
 
@@ -111,7 +111,7 @@ impl LocalCarriers {
 }
 
 /// Measures, each number for so many seconds in each repetition; what a file for `tern sim` says of it.
-pub fn measure(
+pub(crate) fn measure(
     jobs: &Jobs,
     point_s: f64,
     repetitions: u64,

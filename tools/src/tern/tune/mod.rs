@@ -6,11 +6,11 @@
 
 mod decide;
 mod grid;
-pub mod jobs;
-pub mod least;
-pub mod messages;
+pub(crate) mod jobs;
+pub(crate) mod least;
+pub(crate) mod messages;
 mod options;
-pub mod progress;
+pub(crate) mod progress;
 mod tuner;
 
 use std::cell::RefCell;
@@ -28,10 +28,10 @@ use jobs::Jobs;
 use progress::JobProgress;
 use tuner::{CollectiveTuner, RankRange};
 
-pub use options::{TuneArguments, TuneOptions};
+pub(crate) use options::{TuneArguments, TuneOptions};
 
 /// Measures and writes both files; returns what there is to say.
-pub fn run(options: &TuneOptions) -> Result<String, String> {
+pub(crate) fn run(options: &TuneOptions) -> Result<String, String> {
     // Before a minute is spent.
     [&options.params, &options.output].into_iter().try_for_each(|file| output::check(file))?;
     let jobs = Jobs::find()?;
@@ -138,7 +138,7 @@ fn summary(options: &TuneOptions, rows: &[(TableRow, Vec<Winner>)]) -> String {
 
 /// The date of a time in seconds since 1970, in the Gregorian calendar, UTC. The days are counted from 1 March of year
 /// 0, so that leap days end a cycle.
-pub fn date(seconds: i64) -> String {
+pub(crate) fn date(seconds: i64) -> String {
     let days = seconds.div_euclid(86_400) + 719_468;
     let (era, day_of_era) = (days.div_euclid(146_097), days.rem_euclid(146_097));
     let year_of_era = (day_of_era - day_of_era / 1_460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;

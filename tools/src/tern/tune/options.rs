@@ -13,7 +13,7 @@ use tern_coll::{Collective, algorithms};
 /// While it measures, nothing else should run on the machine.
 #[derive(Args, Debug)]
 #[command(args_override_self = true)]
-pub struct TuneArguments {
+pub(crate) struct TuneArguments {
     /// Up to so many ranks: 2, 4, 8 ... and N [default: twice the cores, and the cores]
     #[arg(long, value_name = "N", value_parser = parse_ranks)]
     ranks: Option<u32>,
@@ -33,7 +33,7 @@ pub struct TuneArguments {
 
 impl TuneArguments {
     /// What they ask for.
-    pub fn options(self) -> Result<TuneOptions, String> {
+    pub(crate) fn options(self) -> Result<TuneOptions, String> {
         if self.output == self.params {
             return Err(format!("--output and --params are both {}", self.output.display()));
         }
@@ -50,7 +50,7 @@ impl TuneArguments {
 
 /// What to measure and where to write it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct TuneOptions {
+pub(crate) struct TuneOptions {
     /// The most ranks, if given.
     pub ranks: Option<u32>,
     /// The collectives.
@@ -75,7 +75,7 @@ fn tunable() -> impl Iterator<Item = Collective> {
 
 impl TuneOptions {
     /// The numbers of ranks to measure with, ascending.
-    pub fn ranks(&self, cores: u32) -> Vec<u32> {
+    pub(crate) fn ranks(&self, cores: u32) -> Vec<u32> {
         let most = self.ranks.unwrap_or(2 * cores).max(2);
         let powers = (1..u32::BITS).map(|bit| 1 << bit).take_while(|ranks| *ranks <= most);
         let mut all: Vec<u32> =

@@ -6,7 +6,7 @@ use std::time::Duration;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 /// A bar over jobs.
-pub struct JobProgress {
+pub(crate) struct JobProgress {
     bar: ProgressBar,
     watched: bool,
     /// A job is under way: the bar moves when it ends.
@@ -18,7 +18,7 @@ const TICK: Duration = Duration::from_millis(200);
 
 impl JobProgress {
     /// A bar of so many jobs.
-    pub fn new(jobs: u64) -> JobProgress {
+    pub(crate) fn new(jobs: u64) -> JobProgress {
         let bar = ProgressBar::with_draw_target(Some(jobs), ProgressDrawTarget::stderr());
         let style = ProgressStyle::with_template("{bar:30} {percent:>3} %, {eta} left: {wide_msg}");
         bar.set_style(style.expect("a template of known words"));
@@ -30,24 +30,24 @@ impl JobProgress {
     }
 
     /// The next job begins, and the one before has ended.
-    pub fn step(&self, what: &str) {
+    pub(crate) fn step(&self, what: &str) {
         self.bar.inc(self.under_way.replace(true).into());
         self.bar.set_message(what.to_owned());
     }
 
     /// So many more jobs are to come.
-    pub fn extend(&self, jobs: u64) {
+    pub(crate) fn extend(&self, jobs: u64) {
         self.bar.inc_length(jobs);
     }
 
     /// So many jobs have ended, or were not needed.
-    pub fn reach(&self, jobs: u64) {
+    pub(crate) fn reach(&self, jobs: u64) {
         self.under_way.set(false);
         self.bar.set_position(jobs);
     }
 
     /// Something worth a line of its own.
-    pub fn say(&self, what: &str) {
+    pub(crate) fn say(&self, what: &str) {
         if self.watched {
             self.bar.println(what);
         } else {
@@ -56,7 +56,7 @@ impl JobProgress {
     }
 
     /// All is done.
-    pub fn end(&self) {
+    pub(crate) fn end(&self) {
         self.bar.finish_and_clear();
     }
 }

@@ -20,7 +20,7 @@ const HOPELESS: f64 = 1.5;
 
 /// One number of ranks, and those that its rows are for.
 #[derive(Clone, Copy, Debug)]
-pub struct RankRange {
+pub(super) struct RankRange {
     /// As many are measured.
     pub measured: u32,
     /// The rows are for these.
@@ -38,7 +38,7 @@ struct TriedChoice {
 }
 
 /// Measures collectives.
-pub struct CollectiveTuner<'a> {
+pub(super) struct CollectiveTuner<'a> {
     /// Runs jobs.
     pub jobs: &'a Jobs,
     /// How thorough to be.
@@ -51,7 +51,7 @@ pub struct CollectiveTuner<'a> {
 
 impl CollectiveTuner<'_> {
     /// The rows of a collective for so many ranks.
-    pub fn tune(
+    pub(super) fn tune(
         &self,
         collective: Collective,
         ranks: RankRange,

@@ -8,23 +8,23 @@ use tern_urtp::{GroupId, Nanos, Reachability, WorldRank};
 
 /// What packets meet.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Weather {
+pub(crate) struct Weather {
     /// The part that is lost, by each receiver for itself.
-    pub loss: f64,
+    pub(crate) loss: f64,
     /// The part that comes twice.
-    pub doubled: f64,
+    pub(crate) doubled: f64,
     /// How long a packet takes, and up to how much longer.
-    pub delay_ns: Nanos,
-    pub jitter_ns: Nanos,
+    pub(crate) delay_ns: Nanos,
+    pub(crate) jitter_ns: Nanos,
     /// Bytes per second of each sender's link, if it has a limit.
-    pub rate: Option<u64>,
+    pub(crate) rate: Option<u64>,
     /// Bytes that wait before that link, at most.
-    pub queue_bytes: u64,
+    pub(crate) queue_bytes: u64,
 }
 
 impl Weather {
     /// From good to bad.
-    pub fn random(random: &mut Rng) -> Self {
+    pub(crate) fn random(random: &mut Rng) -> Self {
         Weather {
             loss: [0.0, 0.01, 0.05, 0.2][random.usize(..4)],
             doubled: [0.0, 0.1][random.usize(..2)],
@@ -37,7 +37,7 @@ impl Weather {
 
 /// What happens.
 #[derive(Clone)]
-pub enum Happening {
+pub(crate) enum Happening {
     Arrive { from: WorldRank, to: WorldRank, group: Option<GroupId>, body: Rc<[u8]> },
     Tunnel { from: WorldRank, to: WorldRank, reachability: Reachability, body: Rc<[u8]> },
     Wake(WorldRank),
@@ -64,8 +64,8 @@ impl PartialEq for Entry {
 }
 impl Eq for Entry {}
 
-pub struct Network {
-    pub now: Nanos,
+pub(crate) struct Network {
+    pub(crate) now: Nanos,
     weather: Weather,
     random: fastrand::Rng,
     events: BinaryHeap<Reverse<Entry>>,
@@ -73,12 +73,12 @@ pub struct Network {
     /// Until when each sender's link is busy.
     busy: Vec<Nanos>,
     /// Packets on the senders' links, and those that a full queue dropped.
-    pub carried: u64,
-    pub overflowed: u64,
+    pub(crate) carried: u64,
+    pub(crate) overflowed: u64,
 }
 
 impl Network {
-    pub fn new(size: u32, weather: Weather, seed: u64) -> Network {
+    pub(crate) fn new(size: u32, weather: Weather, seed: u64) -> Network {
         Network {
             now: 0,
             weather,
@@ -91,20 +91,20 @@ impl Network {
         }
     }
 
-    pub fn at(&mut self, time: Nanos, event: Happening) {
+    pub(crate) fn at(&mut self, time: Nanos, event: Happening) {
         self.pushed += 1;
         self.events.push(Reverse(Entry(time.max(self.now), self.pushed, event)));
     }
 
     /// The next event; the time is that of it.
-    pub fn next(&mut self) -> Option<Happening> {
+    pub(crate) fn next(&mut self) -> Option<Happening> {
         let Reverse(Entry(time, _, event)) = self.events.pop()?;
         self.now = time;
         Some(event)
     }
 
     /// A packet goes out to these receivers at once: the link carries it once.
-    pub fn send(&mut self, from: WorldRank, to: &[WorldRank], group: Option<GroupId>, body: &[u8]) {
+    pub(crate) fn send(&mut self, from: WorldRank, to: &[WorldRank], group: Option<GroupId>, body: &[u8]) {
         self.carried += 1;
         let Some(leaves) = self.leaves(from, body.len() as u64 + 114) else {
             self.overflowed += 1;

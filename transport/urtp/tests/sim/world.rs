@@ -7,7 +7,7 @@ use tern_urtp::{Destination, GroupIndex, Nanos, SendError, UrtpConfig, UrtpEndpo
 
 /// What a rank does, one after the other.
 #[derive(Clone, Copy, Debug)]
-pub enum Action {
+pub(crate) enum Action {
     Send {
         to: WorldRank,
         len: usize,
@@ -25,36 +25,36 @@ pub enum Action {
 }
 
 /// What will happen.
-pub struct Plan {
-    pub config: UrtpConfig,
-    pub weather: Weather,
-    pub seed: u64,
-    pub groups: Vec<Vec<WorldRank>>,
+pub(crate) struct Plan {
+    pub(crate) config: UrtpConfig,
+    pub(crate) weather: Weather,
+    pub(crate) seed: u64,
+    pub(crate) groups: Vec<Vec<WorldRank>>,
     /// Ranks hold their groups from the start.
-    pub holds: bool,
-    pub actions: Vec<Vec<Action>>,
+    pub(crate) holds: bool,
+    pub(crate) actions: Vec<Vec<Action>>,
     /// Whether each rank asks for what it waits for.
-    pub expects: Vec<bool>,
+    pub(crate) expects: Vec<bool>,
     /// A rank that takes one packet in so many nanoseconds.
-    pub slow: Option<(WorldRank, Nanos)>,
+    pub(crate) slow: Option<(WorldRank, Nanos)>,
     /// A rank that is gone from some moment on.
-    pub vanishes: Option<(WorldRank, Nanos)>,
+    pub(crate) vanishes: Option<(WorldRank, Nanos)>,
     /// Ranks, a bit each, that hear no multicasts from some moment on.
-    pub unreached: Option<(u64, Nanos)>,
-    pub wall: Option<Wall>,
+    pub(crate) unreached: Option<(u64, Nanos)>,
+    pub(crate) wall: Option<Wall>,
 }
 
 /// Drops all packets between some ranks.
-pub struct Wall {
+pub(crate) struct Wall {
     /// Senders and receivers.
-    pub pairs: Vec<(WorldRank, WorldRank)>,
-    pub time: Range<Nanos>,
+    pub(crate) pairs: Vec<(WorldRank, WorldRank)>,
+    pub(crate) time: Range<Nanos>,
     /// How long a packet takes through the fallback tunnel.
-    pub tunnel_ns: Nanos,
+    pub(crate) tunnel_ns: Nanos,
 }
 
 impl Plan {
-    pub fn new(config: UrtpConfig, weather: Weather, seed: u64) -> Plan {
+    pub(crate) fn new(config: UrtpConfig, weather: Weather, seed: u64) -> Plan {
         let (groups, actions, expects) = (Vec::new(), Vec::new(), Vec::new());
         let (slow, vanishes, unreached, wall) = (None, None, None, None);
         Plan { config, weather, seed, groups, holds: true, actions, expects, slow, vanishes, unreached, wall }
@@ -75,19 +75,19 @@ struct Rank {
     gone: bool,
 }
 
-pub struct World {
+pub(crate) struct World {
     plan: Plan,
-    pub network: Network,
+    pub(crate) network: Network,
     ranks: Vec<Rank>,
     /// Messages so far.
     messages: u32,
     /// When the last was taken.
-    pub heard_at: Nanos,
+    pub(crate) heard_at: Nanos,
     buffer: Vec<u8>,
 }
 
 impl World {
-    pub fn new(plan: Plan) -> World {
+    pub(crate) fn new(plan: Plan) -> World {
         let size = plan.config.size;
         let network = Network::new(size, plan.weather, plan.seed);
         let ranks = (0..size).map(|me| Rank::new(me, &plan)).collect();
@@ -95,18 +95,18 @@ impl World {
         World { plan, network, ranks, messages: 0, heard_at: 0, buffer }
     }
 
-    pub fn endpoint(&self, rank: WorldRank) -> &UrtpEndpoint {
+    pub(crate) fn endpoint(&self, rank: WorldRank) -> &UrtpEndpoint {
         &self.ranks[rank as usize].endpoint
     }
 
     /// Runs until everybody has everything, and has left.
-    pub fn run(&mut self, time_max: Nanos) {
+    pub(crate) fn run(&mut self, time_max: Nanos) {
         self.deliver(time_max);
         self.leave();
     }
 
     /// Runs until everybody has everything, and the senders know. Returns when everybody had everything.
-    pub fn deliver(&mut self, time_max: Nanos) -> Nanos {
+    pub(crate) fn deliver(&mut self, time_max: Nanos) -> Nanos {
         if let Some((rank, at)) = self.plan.vanishes {
             self.network.at(at, Happening::Vanish(rank));
         }
@@ -268,7 +268,7 @@ impl World {
     }
 
     /// Groups that each rank knows when all that can end have.
-    pub fn end_groups(&mut self) -> Vec<usize> {
+    pub(crate) fn end_groups(&mut self) -> Vec<usize> {
         let each = self.ranks.iter_mut().map(|rank| &mut rank.endpoint);
         each.map(|endpoint| {
             endpoint.end_groups(|_, _| {});
@@ -278,7 +278,7 @@ impl World {
     }
 
     /// Lets time pass.
-    pub fn wait(&mut self, time: Nanos) {
+    pub(crate) fn wait(&mut self, time: Nanos) {
         let until = self.network.now + time;
         while self.network.now <= until {
             let Some(event) = self.network.next() else { return };
@@ -409,7 +409,7 @@ impl World {
     }
 
     /// Everybody leaves, at different moments, and nobody stays for ever.
-    pub fn leave(&mut self) {
+    pub(crate) fn leave(&mut self) {
         let size = self.plan.config.size;
         for rank in 0..size {
             let now = self.network.now;
@@ -469,7 +469,7 @@ impl Rank {
 }
 
 /// The bytes of a message: its number, and bytes that follow from it.
-pub fn message(id: u32, len: usize) -> Vec<u8> {
+pub(crate) fn message(id: u32, len: usize) -> Vec<u8> {
     let mut bytes = id.to_le_bytes().to_vec();
     bytes.extend((0..len).map(|at| (id as usize + at) as u8));
     bytes
