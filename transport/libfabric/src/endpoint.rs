@@ -37,9 +37,32 @@ pub enum EndpointEvent<'a> {
     NotSent(usize, String),
     /// The read of a slot has ended: what was read is there.
     Read(usize),
-    /// The read of a slot has failed, and why.
-    NotRead(usize, String),
+    /// A read has failed.
+    NotRead {
+        /// Its slot.
+        slot: usize,
+        /// The library's words.
+        why: String,
+        /// The peer is gone or cannot be reached. Otherwise it is its memory that cannot be read.
+        is_cut: bool,
+    },
 }
+
+/// What operations end with whose peer cannot be reached, or is gone.
+const CUT: [c_int; 12] = [
+    libc::ECANCELED,
+    libc::ECONNABORTED,
+    libc::ECONNREFUSED,
+    libc::ECONNRESET,
+    libc::EHOSTDOWN,
+    libc::EHOSTUNREACH,
+    libc::EIO,
+    libc::ENETUNREACH,
+    libc::ENOTCONN,
+    libc::EPIPE,
+    libc::ESHUTDOWN,
+    libc::ETIMEDOUT,
+];
 
 /// Completions that are taken at once.
 const ENTRIES: usize = 16;
@@ -325,7 +348,7 @@ impl Endpoint {
         if let Some(slot) = self.sends.of_context(error.context) {
             take(EndpointEvent::NotSent(slot, why));
         } else if let Some(slot) = self.end_read(error.context) {
-            take(EndpointEvent::NotRead(slot, why));
+            take(EndpointEvent::NotRead { slot, why, is_cut: CUT.contains(&error.err) });
         } else if let Some(slot) = self.receives.of_context(error.context) {
             // A packet that was longer than any of ours, for example. Others still come.
             if !self.is_multi || error.flags & MULTI_RECV != 0 {

@@ -30,5 +30,8 @@ pub(super) const OFI_SLEEP_MS_MAX: u64 = 10;
 /// Longest sleep where the provider has no descriptor.
 pub(super) const OFI_BLIND_SLEEP_MS_MAX: u64 = 1;
 
+/// How long a rank waits before a peer that is gone ends the job: whoever has started the ranks knows sooner, and more.
+pub(super) const OFI_GONE_S: u64 = 3;
+
 /// A packet whose successors came so long ago is lost. It is longer than any provider needs to repeat one.
 pub(super) const OFI_LOST_S: u64 = 60;

@@ -169,7 +169,8 @@ pub struct Ofi {
     unanswered: Vec<Peer>,
     early: EarlyPackets,
     counters: OfiCounters,
-    lost: Option<Failure>,
+    /// What ends the job, and when.
+    lost: Option<(Failure, Instant)>,
 }
 
 impl Ofi {
@@ -223,7 +224,7 @@ impl Ofi {
 
     /// A peer that cannot be reached, and why: the job cannot go on.
     pub fn failure(&self) -> Option<&Failure> {
-        self.lost.as_ref()
+        self.lost.as_ref().filter(|(_, since)| *since <= Instant::now()).map(|(failure, _)| failure)
     }
 
     /// Whether a peer may be sent to: false if it is reached by sockets. Nobody knows that of a peer that was never asked for.
@@ -367,7 +368,14 @@ impl Ofi {
 
     #[cold]
     pub(super) fn lose(&mut self, peer: Peer, why: String) {
-        self.lost.get_or_insert(Failure { peer, why });
+        self.lost.get_or_insert_with(|| (Failure { peer, why }, Instant::now()));
+    }
+
+    /// As [`Ofi::lose`], of a peer that has perhaps died, which whoever has started it tells better.
+    #[cold]
+    fn lose_later(&mut self, peer: Peer, why: String) {
+        let until = Instant::now() + Duration::from_secs(OFI_GONE_S);
+        self.lost.get_or_insert((Failure { peer, why }, until));
     }
 
     /// A packet that later ones have overtaken long ago will not come: the job cannot go on.
@@ -417,7 +425,7 @@ impl Ofi {
             }
             Ok(false) => Err(Full),
             Err(error) => {
-                self.lose(peer, format!("rank {peer} cannot be sent to: {error}"));
+                self.lose_later(peer, format!("rank {peer} cannot be sent to: {error}"));
                 Err(Full)
             }
         }
@@ -427,7 +435,8 @@ impl Ofi {
     #[cold]
     fn may_sleep(&mut self) -> bool {
         // Over datagrams the provider repeats what was lost, on both sides, by a clock that it looks at when it is called.
-        let is_driven = self.has_unsent() || self.endpoint.provider().ends_with("ofi_rxd");
+        let is_driven =
+            self.has_unsent() || self.lost.is_some() || self.endpoint.provider().ends_with("ofi_rxd");
         let in_flight = is_driven.then_some(OFI_SLEEP_MS_MAX);
         let blind = self.endpoint.fd().is_none().then_some(OFI_BLIND_SLEEP_MS_MAX);
         let most = in_flight.into_iter().chain(blind).min();
@@ -589,16 +598,19 @@ impl Ofi {
     pub(crate) fn poll_after(&mut self, slept: bool, sink: &mut impl Sink) -> bool {
         let mut any = self.asked > 0 && self.hear_directory();
         let (endpoint, free, ends, read_slots, readers, mut arrivals) = self.apart(sink);
-        let mut failed = None;
-        let mut ended = |slot: usize, is_well| {
+        let (mut failed, mut gone) = (None, None);
+        let mut reader_of = |slot: usize| {
             read_slots.push(slot);
-            ends.extend(readers[slot].take().map(|from| (from, is_well)));
+            readers[slot].take()
         };
         let polled = endpoint.poll(|event| match event {
             EndpointEvent::Received(packet) => arrivals.take(packet),
             EndpointEvent::Sent(slot) => free.push(slot),
-            EndpointEvent::Read(slot) => ended(slot, true),
-            EndpointEvent::NotRead(slot, _) => ended(slot, false),
+            EndpointEvent::Read(slot) => ends.extend(reader_of(slot).map(|from| (from, true))),
+            EndpointEvent::NotRead { slot, why, is_cut } => match reader_of(slot) {
+                Some(from) if is_cut => gone = gone.take().or(Some((from, why))),
+                from => ends.extend(from.map(|from| (from, false))),
+            },
             EndpointEvent::NotSent(slot, why) => {
                 free.push(slot);
                 failed.get_or_insert(why);
@@ -609,7 +621,10 @@ impl Ofi {
             Err(error) => self.lose(self.me, error.to_string()),
         }
         if let Some(why) = failed {
-            self.lose(self.me, format!("a packet did not reach its rank: {why}"));
+            self.lose_later(self.me, format!("a packet did not reach its rank: {why}"));
+        }
+        if let Some((from, why)) = gone {
+            self.lose_later(from, format!("rank {from} cannot be reached any more: {why}"));
         }
         if !self.unanswered.is_empty() {
             self.answer();
