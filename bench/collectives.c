@@ -8,7 +8,9 @@
 // `further` has the other collectives, and these ones at other sizes. Prefix reductions let some ranks be ahead: what
 // counts is how many calls the slowest of them gets done.
 //
-// usage: collectives SECONDS_PER_POINT barrier|all|further
+// Cases by name are for those who look into some of them: `scan` is one at all its sizes, `scan:8` at one size.
+//
+// usage: collectives SECONDS_PER_POINT barrier|all|further|CASE,CASE,…
 #include "mpi_team.h"
 #include <string.h>
 
@@ -135,6 +137,20 @@ struct point {
     int bytes;
 };
 
+// Whether a list of names, each with or without a size, has this point.
+static int is_in(const char *list, const struct point *p) {
+    char sized[64];
+    snprintf(sized, sizeof sized, "%s:%d", p->name, p->bytes);
+    const char *names[] = {p->name, sized};
+    for (size_t n = 0; n < 2; n++) {
+        size_t len = strlen(names[n]);
+        for (const char *at = list; (at = strstr(at, names[n])) != NULL; at += len)
+            if ((at == list || at[-1] == ',') && (at[len] == ',' || at[len] == '\0'))
+                return 1;
+    }
+    return 0;
+}
+
 static const struct point barrier_point = {"barrier", barrier_loop, 0};
 
 static const struct point usual[] = {
@@ -199,22 +215,36 @@ static void measure_further(const struct team *team, struct work *w, double budg
         }
 }
 
+static void measure_listed(const struct team *team, struct work *w, const char *list, double budget) {
+    for (size_t c = 0; c < sizeof further / sizeof *further; c++)
+        for (size_t b = 0; b < sizeof further_bytes / sizeof *further_bytes; b++) {
+            struct point p = further[c];
+            p.bytes = further_bytes[b];
+            if (is_in(list, &p))
+                measure_point(team, w, &p, budget);
+        }
+    if (is_in(list, &barrier_point))
+        measure_point(team, w, &barrier_point, budget);
+}
+
 int main(int argc, char **argv) {
     MPI_Init(&argc, &argv);
     struct team team = mpi_team();
     team.slowest = slowest_rank;
     const char *which = argc > 2 ? argv[2] : "all";
     double budget = budget_of(argc, argv);
-    int is_further = strcmp(which, "further") == 0;
+    int is_usual_set = strcmp(which, "barrier") == 0 || strcmp(which, "all") == 0;
     struct work w = {.size = world_size()};
-    size_t room = (size_t)w.size * (is_further ? BYTES_MAX : 64 << 10);
+    size_t room = (size_t)w.size * (is_usual_set ? 64 << 10 : BYTES_MAX);
     room = room > BYTES_MAX ? room : BYTES_MAX;
     w.out = touched(room, 0);
     w.in = touched(room, 0);
     w.counts = (int *)touched((size_t)w.size * sizeof(int), 0);
     w.starts = (int *)touched(2 * (size_t)w.size * sizeof(int), 0);
-    if (is_further) {
+    if (strcmp(which, "further") == 0) {
         measure_further(&team, &w, budget);
+    } else if (!is_usual_set) {
+        measure_listed(&team, &w, which, budget);
     } else {
         measure_point(&team, &w, &barrier_point, budget);
         if (strcmp(which, "barrier") != 0)

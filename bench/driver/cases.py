@@ -207,6 +207,12 @@ class Results:
         choose = max if metric in RATES else min
         return choose(best for best, _ in pairs), median(middle for _, middle in pairs)
 
+    def paired(self, system, other, metric, ranks=2, parameter=0):
+        """The median of the ratios within a repetition, in which systems take turns; None if one was not measured."""
+        samples = self.samples.get((metric, ranks, parameter), {})
+        pairs = [mine / theirs for (_, mine), (_, theirs) in zip(samples.get(system, []), samples.get(other, []))]
+        return median(pairs) if pairs else None
+
     def points(self, system, metric, ranks=2):
         """The curve of a metric: [(parameter, best, median)], sorted."""
         found = [p for (m, r, p), systems in self.samples.items() if m == metric and r == ranks and system in systems]

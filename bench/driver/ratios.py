@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from math import exp, log
 
 from .cases import APP_RANKS, APPS, COLLECTIVE_RANKS, COLLECTIVES, FURTHER_COLLECTIVES
-from .report import best_peer, point_title, table
+from .report import best_peer, paired_with_peers, point_title, table
 
 
 @dataclass(frozen=True)
@@ -33,7 +33,8 @@ def ratios(group, results):
             mine = results.get("tern", metric, ranks, parameter)
             theirs, _ = best_peer((metric, ranks, parameter), results)
             if mine and theirs:
-                found[metric, ranks, parameter] = tuple(m / t for m, t in zip(mine, theirs))
+                key = (metric, ranks, parameter)
+                found[key] = mine[0] / theirs[0], paired_with_peers(key, results)
     return found
 
 

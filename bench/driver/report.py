@@ -135,12 +135,25 @@ def judge(goal, results, names):
         row["reference"] = f"{pair(reference, goal.unit)} {names.get(who, '')}".strip()
     if value is None or (goal.reference and reference is None):
         return row
-    ratios = [v / r for v, r in zip(value, reference)] if goal.reference else list(value)
+    ratios = ratios_of(goal, value, reference, results) if goal.reference else list(value)
     if goal.reference:
         row["ratio"] = f"{ratios[0]:.2f} / {ratios[1]:.2f}"
     row["best"], row["median"] = ratios
     row["verdict"] = verdict(ratios, goal)
     return row
+
+
+def ratios_of(goal, value, reference, results):
+    """The ratio of the bests, and that of the medians: with peers, which take turns, within each repetition."""
+    if goal.reference == "peers":
+        return value[0] / reference[0], paired_with_peers(goal.metric, results)
+    return [v / r for v, r in zip(value, reference)]
+
+
+def paired_with_peers(metric, results):
+    """Tern against the peer that is best in the median of the ratios within a repetition."""
+    choose = min if metric[0] in RATES else max
+    return choose(ratio for peer in PEERS if (ratio := results.paired("tern", peer, *metric)) is not None)
 
 
 def find_reference(goal, results):

@@ -30,6 +30,15 @@ class Judging(unittest.TestCase):
     def test_no_peer_is_ahead_of_the_reference(self):
         self.assertEqual(self.verdict(tern=(1, 4), mpich=(2, 9), intel=(3, 3.5)), "met at best, not in the median")
 
+    def test_the_median_is_of_ratios_within_a_repetition(self):
+        results = Results()
+        for mine, theirs in ((1, 2), (10, 20), (3, 2)):
+            results.put("latency", 2, 8, "tern", 1, mine)
+            results.put("latency", 2, 8, "mpich", 2, theirs)
+        self.assertEqual(results.paired("tern", "mpich", "latency", 2, 8), 0.5)
+        self.assertEqual(report.judge(self.goal, results, {})["median"], 0.5)
+        self.assertIsNone(results.paired("tern", "intel", "latency", 2, 8))
+
     def test_what_is_absent_is_not_judged(self):
         self.assertEqual(self.verdict(mpich=(2, 3)), "not measured")
         self.assertEqual(self.verdict(tern=(2, 3)), "not measured")
