@@ -76,12 +76,12 @@ wheel() {
 }
 
 # complete TREE: no binary needs a function of the C library that the version it is linked for lacks. zig leaves such a name
-# without a version.
+# without a version. The C++ bindings take the library for C++ as the program brings it, also without versions.
 complete() {
     [[ -n ${ZIG:-} ]] || return 0
     local lacking
     lacking=$(find "$1/bin" "$1/lib" -type f \( -perm -u+x -o -name '*.so*' \) -exec nm -D --undefined-only {} + 2>/dev/null |
-        awk '$1 == "U" && $2 !~ /@/ && $2 !~ /^(P?MPI|p?mpi|p?ompi|mpi[pf])/ { print $2 }' | sort -u)
+        awk '$1 == "U" && $2 !~ /@/ && $2 !~ /^(P?MPI|p?mpi|p?ompi|mpi[pf]|_Z|__cxa_|__gxx_|_Unwind_)/ { print $2 }' | sort -u)
     [[ -z $lacking ]] || { echo "dist: glibc $GLIBC lacks" $lacking >&2; return 1; }
 }
 

@@ -53,6 +53,7 @@ main() {
     place_compatible
     place_documents
     place_manual_pages
+    "$root/scripts/stage-cxx.sh" "$prefix"
     "$root/scripts/stage-fortran.sh" "$prefix"
     [ "$symbols" = inside ] || slim "$prefix/lib/libmpifort_abi.so.1"
     [ "$sanitize" = yes ] || place_measure

@@ -1,7 +1,13 @@
-/* A program with the C++ bindings of MPI-2, which a compiler of Open MPI links. */
+/* A program with the C++ bindings of MPI-2, as a compiler of Open MPI links it. Without Open MPI's header it is compiled with the
+ * project's own (TERN_BINDINGS), which has the same classes. */
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <mpi.h>
+#ifdef TERN_BINDINGS
+#include "bindings.h"
+#include "constants.h"
+#endif
 
 static int rank;
 
@@ -76,6 +82,185 @@ static void datatypes(int size)
     pair.Free();
 }
 
+/* What is called by the table of a base class: the program does not know which class it has. */
+static void by_tables(int size)
+{
+    const int dims[1] = {size};
+    const bool periods[1] = {true};
+    MPI::Cartcomm ring = MPI::COMM_WORLD.Create_cart(1, dims, periods, false);
+    MPI::Comm *comms[2] = {&MPI::COMM_WORLD, &ring};
+    for (MPI::Comm *comm : comms) {
+        char name[MPI_MAX_OBJECT_NAME];
+        int length, got = -1, sum = 0;
+        expect(comm->Get_size() == size && comm->Get_rank() == rank && !comm->Is_inter(), "a communicator by its base");
+        comm->Set_name("by a table");
+        comm->Get_name(name, length);
+        expect(length == 10 && std::strcmp(name, "by a table") == 0, "a name by the base");
+        comm->Sendrecv(&rank, 1, MPI::INT, (rank + 1) % size, 3, &got, 1, MPI::INT, (rank + size - 1) % size, 3);
+        expect(got == (rank + size - 1) % size, "a message by the base");
+        comm->Allreduce(&rank, &sum, 1, MPI::INT, MPI::SUM);
+        expect(sum == size * (size - 1) / 2, "a sum by the base");
+        MPI::Comm &twin = comm->Clone();
+        expect(twin.Get_size() == size && twin.Get_topology() == comm->Get_topology(), "a clone");
+        twin.Free();
+        delete &twin;
+    }
+    expect(comms[1]->Get_topology() == MPI_CART && ring.Get_dim() == 1, "a topology by the base");
+    ring.Free();
+}
+
+static void exceptions()
+{
+    MPI::COMM_WORLD.Set_errhandler(MPI::ERRORS_THROW_EXCEPTIONS);
+    MPI::Errhandler handler = MPI::COMM_WORLD.Get_errhandler();
+    expect((MPI_Errhandler)handler == (MPI_Errhandler)MPI::ERRORS_THROW_EXCEPTIONS, "the handler that throws");
+    handler.Free();
+    for (int turn = 0; turn < 3; turn++) {
+        int found = MPI_SUCCESS;
+        try {
+            MPI::COMM_WORLD.Send(&rank, 1, MPI::INT, 1000, 1);
+        } catch (const MPI::Exception &error) {
+            found = error.Get_error_class();
+            expect(std::strlen(error.Get_error_string()) > 0, "the text of an exception");
+        }
+        expect(found == MPI_ERR_RANK, "an exception");
+    }
+    MPI::COMM_WORLD.Set_errhandler(MPI::ERRORS_ARE_FATAL);
+}
+
+static int errors_seen;
+
+static void handler_of_comm(MPI::Comm &comm, int *code, ...)
+{
+    errors_seen++;
+    expect(comm.Get_rank() == rank, "the communicator of an error");
+    if (errors_seen == 2) throw 42;
+}
+
+static void handler_of_win(MPI::Win &, int *code, ...)
+{
+    errors_seen += 100;
+}
+
+static void handlers()
+{
+    MPI::Errhandler handler = MPI::Comm::Create_errhandler(handler_of_comm);
+    MPI::COMM_WORLD.Set_errhandler(handler);
+    MPI::COMM_WORLD.Send(&rank, 1, MPI::INT, 1000, 1);
+    expect(errors_seen == 1, "a handler");
+    int caught = 0;
+    try {
+        MPI::COMM_WORLD.Send(&rank, 1, MPI::INT, 1000, 1);
+    } catch (int number) {
+        caught = number;
+    }
+    expect(errors_seen == 2 && caught == 42, "an exception of a handler's own");
+    handler.Free();
+    MPI::COMM_WORLD.Set_errhandler(MPI::ERRORS_ARE_FATAL);
+
+    MPI_Win made;
+    MPI_Win_create(&rank, sizeof rank, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &made);
+    MPI::Win win(made);
+    handler = MPI::Win::Create_errhandler(handler_of_win);
+    win.Set_errhandler(handler);
+    win.Call_errhandler(MPI_ERR_OTHER);
+    expect(errors_seen == 102, "a handler of a window");
+    handler.Free();
+    win.Set_errhandler(MPI::ERRORS_THROW_EXCEPTIONS);
+    bool is_thrown = false;
+    try {
+        win.Call_errhandler(MPI_ERR_WIN);
+    } catch (const MPI::Exception &error) {
+        is_thrown = error.Get_error_code() == MPI_ERR_WIN;
+    }
+    expect(is_thrown, "an exception of a window");
+    win.Free();
+}
+
+static int copies, deletions;
+
+static int copy_attribute(const MPI::Comm &comm, int, void *state, void *in, void *out, bool &is_copied)
+{
+    expect(*(int *)state == 7 && comm.Get_rank() == rank, "the state of an attribute");
+    *(void **)out = in;
+    is_copied = true;
+    copies++;
+    return MPI_SUCCESS;
+}
+
+static int delete_attribute(MPI::Comm &, int, void *value, void *)
+{
+    expect(value == &rank, "the value of an attribute");
+    deletions++;
+    return MPI_SUCCESS;
+}
+
+static int copy_of_type(const MPI::Datatype &, int, void *, const void *, void *, bool &is_copied)
+{
+    is_copied = false;
+    copies += 100;
+    return MPI_SUCCESS;
+}
+
+static int delete_of_type(MPI::Datatype &, int, void *, void *)
+{
+    deletions += 100;
+    return MPI_SUCCESS;
+}
+
+static void attributes()
+{
+    static int state = 7;
+    int key = MPI::Comm::Create_keyval(copy_attribute, delete_attribute, &state);
+    MPI::COMM_WORLD.Set_attr(key, &rank);
+    MPI_Comm made;
+    MPI_Comm_dup(MPI_COMM_WORLD, &made);
+    MPI::Intracomm twin(made);
+    void *found = NULL;
+    expect(twin.Get_attr(key, &found) && found == &rank && copies == 1, "a copied attribute");
+    twin.Free();
+    MPI::COMM_WORLD.Delete_attr(key);
+    expect(deletions == 2, "attributes deleted");
+    key = MPI::Datatype::Create_keyval(copy_of_type, delete_of_type, NULL);
+    MPI::Datatype type = MPI::INT.Create_contiguous(3);
+    type.Set_attr(key, &rank);
+    MPI::Datatype other = type.Dup();
+    expect(!other.Get_attr(key, &found) && copies == 101, "an attribute that is not copied");
+    other.Free();
+    type.Free();
+    expect(deletions == 102, "an attribute of a datatype");
+}
+
+static int query(void *state, MPI::Status &status)
+{
+    status.Set_elements(MPI::INT, 5);
+    status.Set_cancelled(false);
+    status.Set_source(3);
+    return MPI_SUCCESS;
+}
+
+static int release(void *state)
+{
+    ++*(int *)state;
+    return MPI_SUCCESS;
+}
+
+static int cancel(void *state, bool is_complete)
+{
+    return MPI_SUCCESS;
+}
+
+static void generalized_requests()
+{
+    int released = 0;
+    MPI::Grequest request = MPI::Grequest::Start(query, release, cancel, &released);
+    expect(!request.Get_status(), "a request that is not complete");
+    request.Complete();
+    MPI::Status status;
+    request.Wait(status);
+    expect(status.Get_source() == 3 && status.Get_elements(MPI::INT) == 5 && released == 1, "a generalized request");
+}
+
 int main(int argc, char **argv)
 {
     MPI::Init(argc, argv);
@@ -85,6 +270,11 @@ int main(int argc, char **argv)
     operations(size);
     communicators(size);
     datatypes(size);
+    by_tables(size);
+    exceptions();
+    handlers();
+    attributes();
+    generalized_requests();
     MPI::COMM_WORLD.Barrier();
     if (rank == 0) std::printf("ok\n");
     MPI::Finalize();

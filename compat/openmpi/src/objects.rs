@@ -1,7 +1,6 @@
 //! The predefined objects of Open MPI, which programs know by the addresses of variables. A program that is not position
 //! independent has copies of them, made by the loader: so each is as large as Open MPI's, and constant.
 
-use std::cell::UnsafeCell;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use tern_abi::*;
@@ -243,24 +242,13 @@ others! {
     ompi_mpi_unavailable: 64 = UNKNOWN;
     /// Open MPI's datatype of C's `_Float16`: the same two bytes as Fortran's `REAL*2`.
     ompi_mpi_short_float: 64 = MPI_REAL2.0;
+    /// Where errors become exceptions. The C++ bindings have a handler for each kind of object in its place.
+    ompi_mpi_errors_throw_exceptions: 128 = MPI_ERRORS_ARE_FATAL.0;
     /// Open MPI's other names of two datatypes.
     ompi_mpi_c_complex: 64 = MPI_C_FLOAT_COMPLEX.0;
     /// As above.
     ompi_mpi_ldblcplex: 64 = MPI_C_LONG_DOUBLE_COMPLEX.0;
 }
-
-/// A variable whose address is a handle, and into which a library of Open MPI's writes behind the first word.
-#[repr(transparent)]
-pub(crate) struct WritableObject<const WORDS: usize>(UnsafeCell<HandleObject<WORDS>>);
-
-// SAFETY: this library reads the first word alone, which nobody writes.
-unsafe impl<const WORDS: usize> Sync for WritableObject<WORDS> {}
-
-/// What the C++ bindings of old have: errors become exceptions there. No exception gets through MPI here, so they are fatal. The bindings
-/// write their functions into it.
-#[unsafe(no_mangle)]
-pub(crate) static ompi_mpi_errors_throw_exceptions: WritableObject<128> =
-    WritableObject(UnsafeCell::new(HandleObject::new(MPI_ERRORS_ARE_FATAL.0)));
 
 /// All variables, with the standard's handles.
 fn all() -> impl Iterator<Item = (usize, usize)> {
@@ -268,8 +256,7 @@ fn all() -> impl Iterator<Item = (usize, usize)> {
         [OPS, COMMS, GROUPS, WINS, FILES, SESSIONS, MESSAGES, INFOS, ERRHANDLERS, REQUESTS, DATATYPES];
     let known = lists.into_iter().flatten().map(|known| (known.handle, known.address.0 as usize));
     let others = OTHERS.iter().map(|&(handle, address)| (handle, address.0 as usize));
-    let throw = (MPI_ERRORS_ARE_FATAL.0, &raw const ompi_mpi_errors_throw_exceptions as usize);
-    known.chain(others).chain([throw])
+    known.chain(others)
 }
 
 /// The standard's handle of the variable at an address.

@@ -39,9 +39,6 @@ const PLAIN: [&str; 10] = [
     "libquadmath.so",
 ];
 
-/// The C++ bindings of Open MPI, which consist of C functions.
-const CXX_BINDINGS: &str = "libmpi_cxx.so";
-
 /// Files that are looked at for one program.
 const FILES_MAX: usize = 400;
 
@@ -138,13 +135,9 @@ fn interpreter(file: &Path) -> Option<PathBuf> {
     crate::cli::standard::find_program(OsStr::new(name), &std::env::var_os("PATH")?)
 }
 
-/// Tern's libraries for an ABI, and those of them that a program needs and that are not there. Open MPI's own C++ bindings do for Tern's.
+/// The libraries of an ABI that a program needs and that Tern does not have.
 pub fn lacking(seen: &ProgramAbi, folder: &Path) -> Vec<String> {
-    let set = std::env::var_os(loader::VARIABLE);
-    let is_own = |name: &String| {
-        name.starts_with(CXX_BINDINGS) && loader::find(name, &seen.fixed, set.as_deref()).is_some()
-    };
-    let absent = seen.all.iter().filter(|name| !folder.join(name).exists() && !is_own(name));
+    let absent = seen.all.iter().filter(|name| !folder.join(name).exists());
     absent.filter(|name| Family::of(name) != Some(Family::Standard)).cloned().collect()
 }
 
