@@ -23,6 +23,15 @@ impl<T: Transport> Engine<T> {
         occupied.filter(|(_, request)| !request.is_done()).map(|(id, request)| (id, Description::of(request)))
     }
 
+    /// A request under way in whose buffer an address lies, and where that begins.
+    pub fn pending_at(&self, address: usize, places_max: usize) -> Option<(usize, Description)> {
+        let occupied = self.core.requests.occupied(places_max);
+        occupied.filter(|(_, request)| !request.is_done()).find_map(|(_, request)| {
+            let (base, len) = request.buf.as_contiguous()?;
+            (base..base.saturating_add(len)).contains(&address).then(|| (base, Description::of(request)))
+        })
+    }
+
     /// Whether a receive has met its message and is not complete: its buffer may be written at any time.
     pub fn is_receiving(&self, id: RequestId) -> bool {
         let is_matched =

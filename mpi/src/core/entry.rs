@@ -182,7 +182,48 @@ macro_rules! export {
             // SAFETY: the same contract.
             unsafe { $body($($p),*) }
         }
+        #[used]
+        #[unsafe(link_section = "tern_calls")]
+        static NAMED: $crate::core::entry::NamedCall = {
+            type Function = unsafe extern "C" fn($($t),*) -> ::std::ffi::c_int;
+            let (body, own, other): (Function, Function, Function) = ($body, $name, profiled);
+            let starts = [body as *const (), own as *const (), other as *const ()];
+            $crate::core::entry::NamedCall::new(starts, stringify!($name))
+        };
     };
+}
+
+/// Which functions have which name: the linker gathers these, so that a call need not leave its name anywhere.
+#[repr(C)]
+pub struct NamedCall {
+    /// Where the body begins, and the two exported functions, into which it may have been put.
+    starts: [*const (); 3],
+    name: &'static str,
+}
+
+// SAFETY: it is read alone, and its addresses are never followed.
+unsafe impl Sync for NamedCall {}
+
+impl NamedCall {
+    /// Of the addresses of a call's functions.
+    pub const fn new(starts: [*const (); 3], name: &'static str) -> Self {
+        NamedCall { starts, name }
+    }
+}
+
+/// The name of the call of which a function begins at an address.
+pub fn name_of_call(start: usize) -> Option<&'static str> {
+    unsafe extern "C" {
+        // The linker gives these names to the two ends of the section.
+        #[link_name = "__start_tern_calls"]
+        static FIRST: u8;
+        #[link_name = "__stop_tern_calls"]
+        static END: u8;
+    }
+    let (first, end) = ((&raw const FIRST).cast::<NamedCall>(), (&raw const END).cast::<NamedCall>());
+    // SAFETY: the section holds nothing else, and never changes.
+    let all = unsafe { std::slice::from_raw_parts(first, end.offset_from_unsigned(first)) };
+    all.iter().find(|call| call.starts.iter().any(|known| known.addr() == start)).map(|call| call.name)
 }
 
 /// Where an error of this call goes.

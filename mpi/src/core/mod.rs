@@ -1,6 +1,7 @@
 //! What all chapters stand on: the process and its lock, entry points, handles, waiting, progress, settings.
 
 pub mod arguments;
+pub mod bad_memory;
 pub mod boundary;
 pub mod departure;
 pub mod engine;

@@ -205,6 +205,7 @@ pub fn attach(process: &mut Process) -> Result {
     }
     crate::core::forked::watch();
     crate::core::panic::explain();
+    crate::core::bad_memory::explain(job.rank);
     process.coll.contexts_led = CONTEXTS_PREDEFINED + CONTEXTS_PER_BLOCK;
     publish_state(&job, RankState::Running);
     if job.takes_leave() {
@@ -302,6 +303,7 @@ pub fn leave(process: &mut Process) {
     }
     static LEFT: std::sync::Once = std::sync::Once::new();
     LEFT.call_once(|| take_leave(process));
+    crate::core::bad_memory::leave_alone();
     process.worlds.launcher.iter().for_each(|launcher| launcher.leave());
     process.objects.forget_all();
     report(process);

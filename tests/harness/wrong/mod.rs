@@ -4,6 +4,7 @@ mod blocking;
 mod collectives;
 mod environment;
 mod launch;
+mod memory;
 mod windows;
 
 use crate::options::Options;
@@ -15,5 +16,6 @@ pub(crate) fn run(options: &Options, report: &Report) {
     collectives::run(options, report);
     environment::run(options, report);
     launch::run(options, report);
+    memory::run(options, report);
     windows::run(options, report);
 }

@@ -285,6 +285,15 @@ pub fn in_forked_child(change: impl FnOnce(&mut Process)) {
     change(unsafe { &mut *PROCESS.0.get() });
 }
 
+/// The state of a process that ends because of a fault.
+///
+/// # Safety
+/// Nothing is changed, and the process ends before another thread is served.
+pub unsafe fn state_after_fault() -> &'static Process {
+    // SAFETY: the caller's promise.
+    unsafe { &*PROCESS.0.get() }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
