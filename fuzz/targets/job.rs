@@ -25,6 +25,7 @@ use crate::node_map::{self, NodeMap, read_places};
 use crate::pmi::{PmiLine, mapping, parse_mapping};
 use crate::ranges;
 use crate::status_page::{Blocked, RankRecord, RankState, read_record, status_page_bytes};
+use crate::topology::{self, Level};
 use crate::watch::lifelines::parse_addresses;
 
 /// All targets of this room.
@@ -49,6 +50,7 @@ pub const TARGETS: &[Target] = &[
         seeds: || texts(&["4242:7:51:8:52;0-3,8;40001,10.0.0.1,fd00::7", "1:2:3:4:5;0;"]),
     },
     Target { name: "pmi-client", run: pmi_client, seeds: || texts(&[LAUNCHER]) },
+    Target { name: "hwloc", run: hwloc, seeds: || texts(&[topology::hwloc::EXAMPLE]) },
 ];
 
 fn texts(texts: &[&str]) -> Vec<Vec<u8>> {
@@ -133,6 +135,17 @@ fn node_map_bytes() -> Vec<u8> {
         rustix::io::pread(&file, &mut bytes[..], status_page_bytes(ROSTER_RANKS)).expect("it was written");
     bytes.truncate(count);
     bytes
+}
+
+/// What another version of hwloc, or a file that its settings name, may tell of a machine.
+fn hwloc(bytes: &[u8]) {
+    if let Some((_, machine)) = topology::hwloc::read(&String::from_utf8_lossy(bytes)) {
+        let processors = machine.processors();
+        for level in Level::ALL {
+            let members: usize = machine.parts(level).iter().map(Vec::len).sum();
+            assert_eq!(members, processors.len());
+        }
+    }
 }
 
 fn notice(bytes: &[u8]) {

@@ -12,6 +12,7 @@ pub(crate) fn describe(features: &[Feature]) -> String {
     table.row(["system", &system()]);
     table.row(["cores", &cores_in_words()]);
     table.row(["oversubscribed", &oversubscribed_in_words()]);
+    table.row(["topology", &format!("told by {}", tern_job::topology::told_by())]);
     for feature in features {
         let found = match &feature.found {
             Ok(()) => "yes".into(),
