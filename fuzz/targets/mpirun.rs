@@ -51,7 +51,11 @@ fn nodelist(bytes: &[u8]) {
     if let Some(numbers) = nodelist::repeated(text, 7) {
         assert_eq!(numbers.len(), 7);
     }
-    let _ = Allocation::find(&|name: &str| (name == "LSB_MCPU_HOSTS").then(|| text.into()));
+    for variable in ["LSB_MCPU_HOSTS", "LSB_HOSTS", "SLURM_JOB_NODELIST"] {
+        let found = Allocation::find(&|name: &str| (name == variable).then(|| text.into()));
+        let hosts = found.ok().flatten().map_or_else(Vec::new, |found| found.hosts);
+        assert!(hosts.iter().all(|host| hosts::slots(host) > 0 && !host.name.starts_with('-')), "{variable}");
+    }
 }
 
 fn up(bytes: &[u8]) {

@@ -32,7 +32,7 @@ impl Host {
     }
 
     /// A name that begins with a dash would be an option of the launcher. Colons are for addresses of IPv6.
-    fn named(name: &str, slots: Option<u32>) -> Result<Host, Refusal> {
+    pub(super) fn named(name: &str, slots: Option<u32>) -> Result<Host, Refusal> {
         let odd = |letter: char| letter.is_whitespace() || letter.is_control() || "[]".contains(letter);
         if name.is_empty() || name.starts_with('-') || name.contains(odd) {
             return Err(Refusal::usage(format!("'{name}' is no name of a host")));

@@ -330,6 +330,7 @@ fn one_line(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::limits::TREE_ARITY;
 
     #[test]
     fn hosts_are_divided_evenly() {
@@ -339,6 +340,38 @@ mod tests {
         assert_eq!(sizes(3), [4, 4, 2]);
         assert_eq!(sizes(1), [10]);
         assert_eq!(split(&[], 4).count(), 0);
+    }
+
+    /// A process takes so long to start one launcher, and the agent behind it is there so much later.
+    const START_MS: u64 = 5;
+    const LAUNCH_MS: u64 = 300;
+
+    /// When the last of these hosts has its agent, whose parent begins at `begin`, and how many agents are on the way to it.
+    fn last_start(hosts: &[(u32, String)], arity: usize, begin: u64) -> (u64, u32) {
+        let mut last = (begin, 0);
+        for (nth, part) in split(hosts, arity).enumerate() {
+            let there = begin + (nth as u64 + 1) * START_MS + LAUNCH_MS;
+            let (time, depth) = last_start(&part[1..], arity, there);
+            last = (last.0.max(time), last.1.max(depth + 1));
+        }
+        last
+    }
+
+    #[test]
+    fn the_start_of_many_hosts_takes_the_logarithm_of_their_number() {
+        let level = LAUNCH_MS + u64::from(TREE_ARITY) * START_MS;
+        for count in [1, 16, 17, 272, 1024, 4000] {
+            let hosts: Vec<_> = (0..count).map(|host| (host, host.to_string())).collect();
+            let (time, depth) = last_start(&hosts, TREE_ARITY as usize, 0);
+            // 16, 16 + 16 * 16 and so on fit into 1, 2 and more levels.
+            let levels = (1..).scan(0, |fit, _| {
+                *fit = (*fit + 1) * TREE_ARITY;
+                Some(*fit)
+            });
+            let least = 1 + levels.take_while(|fit| *fit < count).count() as u32;
+            assert_eq!(depth, least, "{count} hosts");
+            assert!(time <= u64::from(depth) * level, "{count} hosts after {time} ms");
+        }
     }
 
     #[test]

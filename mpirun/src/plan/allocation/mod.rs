@@ -122,10 +122,14 @@ fn listed(hosts: &[Host]) -> String {
     shown.join(",") + more
 }
 
-/// A host may be in a list with no slots, which is to say that it is not for ranks.
-fn allocation(system: System, mut hosts: Vec<Host>) -> Option<Allocation> {
+/// A host may be in a list with no slots, which is to say that it is not for ranks. What is no name would be an option of the launcher.
+fn allocation(system: System, mut hosts: Vec<Host>) -> FoundAllocation {
     hosts.retain(|host| host.slots != Some(0));
-    (!hosts.is_empty()).then(|| Allocation { system, hosts: merge(hosts.into_iter()) })
+    for host in &hosts {
+        Host::named(&host.name, None)
+            .map_err(|refusal| Refusal::usage(format!("the hosts that {} gave: {refusal}", system.name())))?;
+    }
+    Ok((!hosts.is_empty()).then(|| Allocation { system, hosts: merge(hosts.into_iter()) }))
 }
 
 /// Nodes with the tasks that the job asked for, or with their processors.
@@ -138,7 +142,7 @@ fn of_slurm(get: &impl Fn(&str) -> Option<String>) -> FoundAllocation {
     let counts = counts.iter().find_map(|name| nodelist::repeated(&get(name)?, names.len()));
     let counts = counts.unwrap_or_else(|| vec![1; names.len()]);
     let host = |(name, slots): (String, u32)| Host { name, slots: Some(slots.max(1)) };
-    Ok(allocation(System::Slurm, names.into_iter().zip(counts).map(host).collect()))
+    allocation(System::Slurm, names.into_iter().zip(counts).map(host).collect())
 }
 
 fn of_host_files(get: &impl Fn(&str) -> Option<String>) -> FoundAllocation {
@@ -146,7 +150,7 @@ fn of_host_files(get: &impl Fn(&str) -> Option<String>) -> FoundAllocation {
     let Some((variable, system, path)) = HOST_FILES.iter().find_map(file) else { return Ok(None) };
     let hosts =
         read(variable, &path)?.lines().filter_map(|line| line.split_whitespace().next()).map(one).collect();
-    Ok(allocation(system, hosts))
+    allocation(system, hosts)
 }
 
 fn one(name: &str) -> Host {
@@ -165,10 +169,10 @@ fn of_lsf(get: &impl Fn(&str) -> Option<String>) -> FoundAllocation {
         let hosts = hosts.ok_or_else(|| {
             Refusal::usage(format!("LSB_MCPU_HOSTS='{list}' is no list of hosts with slots"))
         })?;
-        return Ok(allocation(System::Lsf, hosts));
+        return allocation(System::Lsf, hosts);
     }
     let list = get("LSB_HOSTS").unwrap_or_default();
-    Ok(allocation(System::Lsf, list.split_whitespace().map(one).collect()))
+    allocation(System::Lsf, list.split_whitespace().map(one).collect())
 }
 
 /// Lines of host, slots, queue, processors.
@@ -184,14 +188,14 @@ fn of_grid_engine(get: &impl Fn(&str) -> Option<String>) -> FoundAllocation {
     let hosts = hosts.ok_or_else(|| {
         Refusal::usage(format!("PE_HOSTFILE='{path}': a line is not HOST SLOTS QUEUE PROCESSORS"))
     })?;
-    Ok(allocation(System::GridEngine, hosts))
+    allocation(System::GridEngine, hosts)
 }
 
 /// A host file in either syntax. A user may have set the variable for another library's launcher, with a file that is gone.
 fn of_operator(get: &impl Fn(&str) -> Option<String>) -> FoundAllocation {
     let paths = OPERATOR_FILES.iter().filter_map(get_nonempty(get));
     let Some(path) = paths.into_iter().find(|path| Path::new(path).is_file()) else { return Ok(None) };
-    Ok(allocation(System::Kubernetes, hosts::read(Path::new(&path))?))
+    allocation(System::Kubernetes, hosts::read(Path::new(&path))?)
 }
 
 fn get_nonempty(get: &impl Fn(&str) -> Option<String>) -> impl Fn(&&str) -> Option<String> + '_ {
@@ -238,6 +242,14 @@ mod tests {
             ("PE_HOSTFILE", "/nonexistent"),
         ] {
             assert!(of(&[(variable, value)]).unwrap_err().to_string().contains(variable), "{variable}");
+        }
+    }
+
+    #[test]
+    fn options_are_no_hosts() {
+        for variable in ["LSB_HOSTS", "LSB_MCPU_HOSTS"] {
+            let refusal = of(&[(variable, "-oProxyCommand=x 1")]).unwrap_err().to_string();
+            assert!(refusal.contains("LSF gave") && refusal.contains("no name of a host"), "{refusal}");
         }
     }
 
