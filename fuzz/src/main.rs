@@ -44,6 +44,7 @@ fn choose() -> Chosen {
     let all = of_rooms![
         tern_transport::tcp::fuzz,
         tern_transport::urtp::fuzz,
+        tern_transport::ofi::fuzz,
         tern_engine::fuzz,
         tern_engine::rma::fuzz,
         tern_coll::fuzz,

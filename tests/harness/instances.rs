@@ -183,6 +183,18 @@ const OFI_SHM: Instance = Instance {
     ..OFI
 };
 
+/// Windows as between hosts: their memory is read and written without messages.
+const OFI_WINDOWS: Instance = Instance {
+    name: "ofi-windows",
+    environment: &[
+        ("TERN_TRANSPORT", "ofi"),
+        ("TERN_OFI_PROVIDER", "tcp;ofi_rxm"),
+        ("TERN_WINDOWS", "messages"),
+    ],
+    programs: &["rma_"],
+    ..OFI
+};
+
 /// All instances. The forced ones send every message through one protocol, or starve one resource.
 pub(crate) const INSTANCES: &[Instance] = &[
     Instance { name: "shm", environment: &[], default: true, programs: &[], ranks_max: usize::MAX },
@@ -207,6 +219,7 @@ pub(crate) const INSTANCES: &[Instance] = &[
     OFI_SOCKETS,
     OFI_RXD,
     OFI_SHM,
+    OFI_WINDOWS,
     THREAD,
     TCP_THREAD,
     CHECKS,

@@ -25,7 +25,7 @@ use crate::tcp::{Change, Directory, Tcp, TcpError};
 use crate::urtp::probe::Observation;
 use crate::{
     Am, CooperativeCopyKey, Doorbell, Failure, Full, Limits, MulticastGroup, Peer, Remote, Sink, Taken,
-    Token, Transfer, TransferError, Transport,
+    Token, Transfer, TransferError, Transport, WindowMemory,
 };
 use network::Network;
 use pairs::{bare, marked};
@@ -439,6 +439,36 @@ impl Transport for Fabric {
 
     fn zero_copy_eager_bytes_max(&mut self, peer: Peer) -> usize {
         self.lasting_route(peer).map_or(0, Route::zero_copy_eager_bytes_max)
+    }
+
+    fn expose_window(&mut self, memory: &UserBuf) -> Option<WindowMemory> {
+        self.network.as_mut()?.ofi_mut()?.expose_window(memory)
+    }
+
+    fn hide_window(&mut self, memory: WindowMemory) {
+        if let Some(ofi) = self.network.as_mut().and_then(|network| network.ofi_mut()) {
+            ofi.hide_window(memory);
+        }
+    }
+
+    fn read_window(
+        &mut self,
+        peer: Peer,
+        from: WindowMemory,
+        into: &UserBuf,
+        done: Token,
+    ) -> Result<(), Full> {
+        self.lasting_route(peer).ok_or(Full)?.read_window(from, into, done)
+    }
+
+    fn write_window(
+        &mut self,
+        peer: Peer,
+        from: &UserBuf,
+        to: WindowMemory,
+        done: Token,
+    ) -> Result<(), Full> {
+        self.lasting_route(peer).ok_or(Full)?.write_window(from, to, done)
     }
 
     /// Of sockets, though another route may be the peer's by now.

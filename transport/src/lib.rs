@@ -77,6 +77,15 @@ pub struct Remote {
     pub len: u64,
 }
 
+/// Memory of a window as others name it that read and write it at once, without its rank.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct WindowMemory {
+    /// Where it begins, or a byte of it lies.
+    pub start: u64,
+    /// What allows to use it.
+    pub key: u64,
+}
+
 /// What a transport can do towards one peer. Asked once when the engine first needs the peer.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Limits {
@@ -292,6 +301,38 @@ pub trait Transport {
     /// Writes bytes `0..into.len` of `from` to `into` (protocol RAT: the sender puts).
     fn put(&mut self, _peer: Peer, _from: &UserBuf, _into: Remote, _done: Token) -> Transfer {
         Transfer::Failed(TransferError::Os(libc::EOPNOTSUPP))
+    }
+
+    /// Lets peers read and write memory of a window at once, if they can be let: what they have to know. The memory stays until
+    /// [`Transport::hide_window`].
+    fn expose_window(&mut self, _memory: &UserBuf) -> Option<WindowMemory> {
+        None
+    }
+
+    /// Nobody uses a window's memory so any more.
+    fn hide_window(&mut self, _memory: WindowMemory) {}
+
+    /// Reads a peer's window, from a byte of its memory on, into all of a contiguous buffer. [`Sink::done`] follows with the token.
+    /// [`Full`]: not now or not so at all, and a message does the same. It is in no order with messages.
+    fn read_window(
+        &mut self,
+        _: Peer,
+        _from: WindowMemory,
+        _into: &UserBuf,
+        _done: Token,
+    ) -> Result<(), Full> {
+        Err(Full)
+    }
+
+    /// Writes all of a contiguous buffer to a peer's window; the bytes are there when [`Sink::done`] follows.
+    fn write_window(
+        &mut self,
+        _: Peer,
+        _from: &UserBuf,
+        _to: WindowMemory,
+        _done: Token,
+    ) -> Result<(), Full> {
+        Err(Full)
     }
 
     /// Receiver: opens a cooperative copy from the peer's `from` into `into` (contiguous, `from.len` bytes). The key goes to the

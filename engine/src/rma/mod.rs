@@ -31,7 +31,7 @@ use std::sync::Arc;
 use sync::Applicant;
 use target::Assembly;
 use tern_mem::{Basic, Layout, UserBuf};
-use tern_transport::{Peer, TransferError};
+use tern_transport::{Peer, TransferError, WindowMemory};
 
 /// A window's number in this process.
 pub type WindowId = Id;
@@ -165,6 +165,9 @@ pub(crate) struct EngineWindow {
     pub group: Option<Group>,
     /// What each rank calls it.
     pub numbers: Vec<u32>,
+    /// Memory of ranks that is read and written without messages, and this rank's own.
+    pub memories: Vec<Option<WindowMemory>>,
+    pub own_memory: Option<WindowMemory>,
     /// Ranks that this one has exchanged something with.
     pub members: ByPeer<WindowMember>,
     /// Remote ranks that wait for this rank's lock.
@@ -240,6 +243,20 @@ impl<T: tern_transport::Transport> crate::Engine<T> {
         }
     }
 
+    /// Lets ranks that the transport reaches so read and write this rank's memory without messages: what they have to know.
+    pub fn share_memory(&mut self, window: WindowId, memory: &UserBuf) -> Option<WindowMemory> {
+        let shared = self.transport.expose_window(memory)?;
+        self.core.rma.get().windows.get_mut(window)?.own_memory = Some(shared);
+        Some(shared)
+    }
+
+    /// What the ranks of a window have said of their memory.
+    pub fn know_memories(&mut self, window: WindowId, memories: Vec<Option<WindowMemory>>) {
+        if let Some(window) = self.core.rma.get().windows.get_mut(window) {
+            window.memories = memories;
+        }
+    }
+
     /// Whether a message to or from this rank's memory is still under way.
     pub fn is_reached(&self, window: WindowId) -> bool {
         self.core.rma.look().and_then(|rma| rma.windows.get(window)).is_some_and(|window| window.busy > 0)
@@ -247,7 +264,10 @@ impl<T: tern_transport::Transport> crate::Engine<T> {
 
     /// Nobody reaches the window from now on.
     pub fn withdraw(&mut self, window: WindowId) {
-        self.core.rma.get().windows.remove(window);
+        let removed = self.core.rma.get().windows.remove(window);
+        if let Some(memory) = removed.and_then(|window| window.own_memory) {
+            self.transport.hide_window(memory);
+        }
     }
 
     /// Accesses that this rank's engine has executed for others.

@@ -12,7 +12,7 @@ use crate::wire::{ExtendedHeader, HeaderKind};
 use std::sync::Arc;
 use tern_mem::op::PredefinedOp;
 use tern_mem::{Basic, Layout, UserBuf};
-use tern_transport::{Header, Peer, Transport};
+use tern_transport::{Full, Header, Peer, Token, Transport, WindowMemory};
 
 /// Elements in the memory of another rank.
 #[derive(Clone, Debug)]
@@ -59,6 +59,28 @@ type Begun = Result<Option<RequestId>, CannotBegin>;
 impl<T: Transport> Engine<T> {
     /// Writes `from` to another rank's memory. If it is `asked` for, the request ends when `from` may be changed.
     pub fn put_to(&mut self, far: &Far, from: &UserBuf, asked: bool) -> Begun {
+        if let Some((peer, there)) = self.memory_of(far, from) {
+            return self.write_to((far, peer, there), from, asked);
+        }
+        self.put_by_message(far, from, None, asked)
+    }
+
+    /// Writes to memory that is written without its rank; by a message if that cannot be done now.
+    fn write_to(
+        &mut self,
+        (far, peer, there): (&Far, Peer, WindowMemory),
+        from: &UserBuf,
+        asked: bool,
+    ) -> Begun {
+        let id = self.begin_access(far, peer, from.clone(), RequestState::Accesses, asked);
+        match self.transport.write_window(peer, from, there, Token(u64::from(id.raw()))) {
+            Ok(()) => Ok(asked.then_some(id)),
+            Err(Full) => self.put_by_message(far, from, Some(id), asked),
+        }
+    }
+
+    /// `begun` is the request, if there is one already.
+    fn put_by_message(&mut self, far: &Far, from: &UserBuf, begun: Option<RequestId>, asked: bool) -> Begun {
         let (peer, header) = self.aim(far, HeaderKind::RmaPut, true)?;
         let most = self.peer_state(peer).limits.eager_bytes_max;
         let contiguous = from.len() > most && from.as_contiguous().is_some();
@@ -69,13 +91,23 @@ impl<T: Transport> Engine<T> {
             zero_copy: zero_copy_bytes > 0,
             ..OutboundRma::bare(HeaderKind::RmaPut, 0, 0, ExtendedHeader::EMPTY)
         };
-        Ok(self.launch(far, peer, out.with(from.clone(), piece.max(1)), asked))
+        let out = out.with(from.clone(), piece.max(1));
+        if let Some(id) = begun {
+            self.post(peer, OutboundRma { request: begun, window: Some(far.window), ..out });
+            return Ok(asked.then_some(id));
+        }
+        Ok(self.launch(far, peer, out, asked))
     }
 
     /// Reads from another rank's memory to `into`. The request ends when all is there.
     pub fn get_from(&mut self, far: &Far, into: &UserBuf, asked: bool) -> Begun {
         let (peer, header) = self.aim(far, HeaderKind::RmaGet, false)?;
         let id = self.await_result(far, peer, into, asked);
+        if let Some((peer, there)) = self.memory_of(far, into)
+            && self.transport.read_window(peer, there, into, Token(u64::from(id.raw()))).is_ok()
+        {
+            return Ok(asked.then_some(id));
+        }
         let extended = ExtendedHeader::EMPTY.with_id(id).with(into.len() as u64);
         self.post(peer, OutboundRma { header, ..OutboundRma::bare(HeaderKind::RmaGet, 0, 0, extended) });
         Ok(asked.then_some(id))
@@ -154,6 +186,18 @@ impl<T: Transport> Engine<T> {
         self.post(peer, OutboundRma::bare(HeaderKind::RmaOpen, source, i32::from(writes), extended));
         self.note_access(far, peer, kind);
         Ok((peer, Header { flags: FLAG_OPENED, ..header }))
+    }
+
+    /// The process of a rank, and where its memory lies for an access without its help; none if that is not to be had. Both sides
+    /// must be without gaps.
+    fn memory_of(&mut self, far: &Far, here: &UserBuf) -> Option<(Peer, WindowMemory)> {
+        let window = self.core.rma.get().windows.get_mut(far.window)?;
+        let memory = (*window.memories.get(far.rank as usize)?)?;
+        let peer = window.group.as_ref()?.peer(far.rank)?;
+        window.member(peer)?;
+        let is_plain = far.shape.is_none() && !here.is_empty() && here.as_contiguous().is_some();
+        let start = memory.start.wrapping_add(far.at as u64);
+        is_plain.then_some((peer, WindowMemory { start, ..memory }))
     }
 
     /// The process of a rank, and what it calls the window.

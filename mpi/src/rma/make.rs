@@ -32,7 +32,7 @@ use tern_abi::*;
 use tern_engine::Group;
 use tern_engine::rma::WindowId;
 use tern_mem::ExposedMemory;
-use tern_transport::{JobMemory, Reservation, SharedRange, shm};
+use tern_transport::{JobMemory, Reservation, SharedRange, WindowMemory, shm};
 
 /// Memory of a window begins at a multiple of this, behind the words that the ranks share.
 const MEMORY_ALIGN: usize = 4096;
@@ -470,10 +470,12 @@ fn make_in(
         together,
         reserved,
     };
-    expose(&window, wanted.bytes, &all)?;
-    if number.is_some() {
-        // Nobody may ask for something before all can answer.
-        participants.barrier()?;
+    let shared = expose(&window, wanted.bytes, &all)?;
+    if let Some(number) = number {
+        // Nobody may ask for something before all can answer: whoever has heard of all others knows that they can.
+        let told = participants.allgather(&shared_record(shared))?;
+        let memories = told.chunks_exact(SHARED_RECORD_BYTES).map(shared_from).collect();
+        enter().engine()?.know_memories(number, memories);
     }
     let is_served = window.targets.iter().any(|target| target.route == MemoryRoute::Message);
     let handle = enter().objects.windows.all.insert(Box::new(window)).map(MPI_Win);
@@ -485,9 +487,20 @@ fn make_in(
     Ok((handle, base.0))
 }
 
-/// Lets the engine answer for this rank's part of a window.
-fn expose(window: &Window, bytes: u64, all: &[WindowIntroduction]) -> Result {
-    let Some(number) = window.far else { return Ok(()) };
+const SHARED_RECORD_BYTES: usize = 3 * 8;
+
+/// What a rank tells of memory that others read and write without it.
+fn shared_record(memory: Option<WindowMemory>) -> Vec<u8> {
+    record(&memory.map_or([0; 3], |memory| [1, memory.start, memory.key]))
+}
+
+fn shared_from(record: &[u8]) -> Option<WindowMemory> {
+    (number(record, 0) != 0).then(|| WindowMemory { start: number(record, 8), key: number(record, 16) })
+}
+
+/// Lets the engine answer for this rank's part of a window, and the network read and write it, if it can.
+fn expose(window: &Window, bytes: u64, all: &[WindowIntroduction]) -> Result<Option<WindowMemory>> {
+    let Some(number) = window.far else { return Ok(None) };
     // SAFETY: the memory of the window, which the program keeps until it has freed the window; and that waits until no message uses it.
     let memory = unsafe { ExposedMemory::new(window.constants.base.0, bytes as usize) };
     let exposure = Exposure {
@@ -500,8 +513,13 @@ fn expose(window: &Window, bytes: u64, all: &[WindowIntroduction]) -> Result {
         memory: (!window.is_dynamic()).then_some(memory),
     };
     let numbers = all.iter().map(|told| told.number as u32).collect();
-    enter().engine()?.expose(number, numbers, Box::new(exposure));
-    Ok(())
+    let is_reached = window.targets.iter().any(|target| target.route == MemoryRoute::Message);
+    let memory =
+        exposure.memory.as_ref().filter(|_| is_reached).and_then(|memory| memory.contiguous(0, bytes));
+    let mut process = enter();
+    let engine = process.engine()?;
+    engine.expose(number, numbers, Box::new(exposure));
+    Ok(memory.and_then(|memory| engine.share_memory(number, &memory)))
 }
 
 /// All ranks see the same, so all refuse, or none.

@@ -10,7 +10,11 @@ use std::ffi::{c_char, c_int, c_void};
 pub(crate) const MSG: u64 = 1 << 1;
 pub(crate) const RMA: u64 = 1 << 2;
 pub(crate) const READ: u64 = 1 << 8;
+pub(crate) const WRITE: u64 = 1 << 9;
 pub(crate) const REMOTE_READ: u64 = 1 << 12;
+pub(crate) const REMOTE_WRITE: u64 = 1 << 13;
+pub(crate) const COMPLETION: u64 = 1 << 24;
+pub(crate) const DELIVERY_COMPLETE: u64 = 1 << 28;
 pub(crate) const RECV: u64 = 1 << 10;
 pub(crate) const SEND: u64 = 1 << 11;
 pub(crate) const MULTI_RECV: u64 = 1 << 16;
@@ -287,7 +291,7 @@ pub(crate) struct Ep {
 pub(crate) struct EpOps {
     pub size: usize,
     pub cancel: *const c_void,
-    pub getopt: *const c_void,
+    pub getopt: unsafe extern "C" fn(*mut Fid, c_int, c_int, *mut c_void, *mut usize) -> c_int,
     pub setopt: unsafe extern "C" fn(*mut Fid, c_int, c_int, *const c_void, usize) -> c_int,
 }
 
@@ -316,6 +320,30 @@ pub(crate) struct RmaOps {
     #[allow(clippy::type_complexity, reason = "the library's signature")]
     pub read:
         unsafe extern "C" fn(*mut Ep, *mut c_void, usize, *mut c_void, u64, u64, u64, *mut c_void) -> isize,
+    pub readv: *const c_void,
+    pub readmsg: *const c_void,
+    pub write: *const c_void,
+    pub writev: *const c_void,
+    pub writemsg: unsafe extern "C" fn(*mut Ep, *const MsgRma, u64) -> isize,
+}
+
+#[repr(C)]
+pub(crate) struct RmaIov {
+    pub addr: u64,
+    pub len: usize,
+    pub key: u64,
+}
+
+#[repr(C)]
+pub(crate) struct MsgRma {
+    pub iov: *const libc::iovec,
+    pub desc: *mut *mut c_void,
+    pub iov_count: usize,
+    pub addr: u64,
+    pub rma_iov: *const RmaIov,
+    pub rma_iov_count: usize,
+    pub context: *mut c_void,
+    pub data: u64,
 }
 
 #[repr(C)]

@@ -97,6 +97,12 @@ impl Library {
         format!("{}.{}", version >> 16, version & 0xffff)
     }
 
+    /// The first number of its version.
+    pub(crate) fn major(&self) -> u32 {
+        // SAFETY: it has no preconditions.
+        unsafe { (self.version)() >> 16 }
+    }
+
     /// Its words for an error number, which its calls return as negative.
     pub(crate) fn words(&self, code: isize) -> String {
         // SAFETY: it takes any number, and gives a string that is constant.
@@ -111,8 +117,10 @@ impl Library {
             let mut offers = self.ask(caps, &hints);
             offers.retain(|offer| hints.interface.is_none_or(|wanted| offer.interface == wanted));
             if !offers.is_empty() {
-                let mut better = self.ask(caps | RMA | READ | REMOTE_READ, &hints);
-                offers.iter_mut().for_each(|offer| offer.take_better(&mut better));
+                for more in [READ | REMOTE_READ, READ | REMOTE_READ | WRITE | REMOTE_WRITE] {
+                    let mut better = self.ask(caps | RMA | more, &hints);
+                    offers.iter_mut().for_each(|offer| offer.take_better(&mut better));
+                }
                 return Ok(offers);
             }
         }

@@ -1,4 +1,4 @@
-//! Reads of other processes' memory, without their processors where the network can.
+//! Reads and writes of other processes' memory, without their processors where the network can.
 
 use std::ffi::{c_int, c_void};
 use std::ptr;
@@ -7,8 +7,8 @@ use crate::LibfabricError;
 use crate::abi::*;
 use crate::endpoint::{CallErrors, Endpoint, Owned, RemoteEndpoint, control};
 
-/// Reads that may be under way.
-pub(crate) const READS: usize = 16;
+/// Reads and writes that may be under way.
+pub(crate) const READS: usize = 64;
 
 /// The first key that this process chooses for memory; the endpoint's own has those below.
 const FIRST_KEY: u64 = 16;
@@ -44,9 +44,11 @@ pub struct RemoteMemory {
 pub(crate) struct Reads {
     /// How memory is made known (`FI_MR_*`).
     modes: c_int,
+    /// There are writes as well.
+    can_write: bool,
     bytes_max: usize,
     next_key: u64,
-    /// Memory into which a read is under way, by its slot, where the provider must know it.
+    /// This process's memory of a read or write that is under way, by its slot, where the provider must know it.
     targets: [Option<Owned<Mr>>; READS],
 }
 
@@ -61,9 +63,10 @@ impl Reads {
         let is_able = info.caps & RMA != 0 && domain.mr_key_size <= size_of::<u64>();
         is_able.then(|| Reads {
             modes: domain.mr_mode,
+            can_write: info.caps & (WRITE | REMOTE_WRITE) == WRITE | REMOTE_WRITE,
             bytes_max: most,
             next_key: FIRST_KEY,
-            targets: Default::default(),
+            targets: std::array::from_fn(|_| None),
         })
     }
 
@@ -79,7 +82,12 @@ impl Endpoint {
         self.reads.as_ref().map_or(0, |reads| reads.bytes_max)
     }
 
-    /// Reads that may be under way at once.
+    /// Bytes of the longest write to another process's memory; 0 if there are no writes.
+    pub fn write_bytes_max(&self) -> usize {
+        self.reads.as_ref().filter(|reads| reads.can_write).map_or(0, |reads| reads.bytes_max)
+    }
+
+    /// Reads and writes that may be under way at once.
     pub fn reads_max(&self) -> usize {
         READS
     }
@@ -89,9 +97,31 @@ impl Endpoint {
     /// # Safety
     /// The memory stays what it is, and is not written, until the region is dropped, which comes before this endpoint is.
     pub unsafe fn expose(&mut self, start: *const u8, len: usize) -> Result<Region, LibfabricError> {
+        // SAFETY: by the caller.
+        unsafe { self.expose_for(start, len, REMOTE_READ) }
+    }
+
+    /// Lets others read and write memory.
+    ///
+    /// # Safety
+    /// The memory may be read and written until the region is dropped, which comes before this endpoint is. Whoever else uses it bears
+    /// with that.
+    pub unsafe fn expose_window(&mut self, start: *mut u8, len: usize) -> Result<Region, LibfabricError> {
+        // SAFETY: by the caller.
+        unsafe { self.expose_for(start, len, REMOTE_READ | REMOTE_WRITE) }
+    }
+
+    /// # Safety
+    /// As for [`Endpoint::expose_window`], by this kind of access.
+    unsafe fn expose_for(
+        &mut self,
+        start: *const u8,
+        len: usize,
+        access: u64,
+    ) -> Result<Region, LibfabricError> {
         let is_by_address = self.reads.as_ref().is_some_and(|reads| reads.modes & MR_VIRT_ADDR != 0);
         // SAFETY: by the caller.
-        let memory = unsafe { self.register_one(start, len, REMOTE_READ)? };
+        let memory = unsafe { self.register_one(start, len, access)? };
         Ok(Region { memory, start: if is_by_address { start.addr() as u64 } else { 0 } })
     }
 
@@ -99,7 +129,7 @@ impl Endpoint {
     /// [`EndpointEvent::Read`](crate::EndpointEvent) or `NotRead` follows with the slot. False: it cannot be taken now.
     ///
     /// # Safety
-    /// So many bytes at `into` may be written until then. No other read is under way with this slot.
+    /// So many bytes at `into` may be written until then. No other read or write is under way with this slot.
     pub unsafe fn read(
         &mut self,
         slot: usize,
@@ -107,25 +137,80 @@ impl Endpoint {
         into: *mut u8,
         len: usize,
     ) -> Result<bool, LibfabricError> {
-        let is_local = self.reads.as_ref().is_some_and(|reads| reads.modes & MR_LOCAL != 0);
-        let mut desc: *mut c_void = ptr::null_mut();
-        let mut target = None;
-        if is_local {
-            // SAFETY: by the caller.
-            let memory = unsafe { self.register_one(into, len, READ)? };
-            // SAFETY: open.
-            desc = unsafe { (*memory.0).mem_desc };
-            target = Some(memory);
-        }
+        // SAFETY: by the caller.
+        let (target, desc) = unsafe { self.own_memory(into, len, READ)? };
         let context = self.read_contexts.context(slot);
         // SAFETY: memory by the caller, and the context is this endpoint's, until the completion.
         let code = unsafe {
             let rma = &*(*self.ep.0).rma;
             (rma.read)(self.ep.0, into.cast(), len, desc, from.0, place.start, place.key, context)
         };
-        let taken = self.taken("fi_read", code)?;
+        self.begun("fi_read", code, slot, target)
+    }
+
+    /// Writes `len` bytes at `from` to another process's memory. When [`EndpointEvent::Read`](crate::EndpointEvent) follows with the
+    /// slot, they are there; or `NotRead` does. False: it cannot be taken now.
+    ///
+    /// # Safety
+    /// So many bytes at `from` stay as they are until then. No other read or write is under way with this slot.
+    pub unsafe fn write(
+        &mut self,
+        slot: usize,
+        (to, place): (RemoteEndpoint, RemoteMemory),
+        from: *const u8,
+        len: usize,
+    ) -> Result<bool, LibfabricError> {
+        // SAFETY: by the caller.
+        let (source, mut desc) = unsafe { self.own_memory(from, len, WRITE)? };
+        let iov = libc::iovec { iov_base: from.cast_mut().cast(), iov_len: len };
+        let there = RmaIov { addr: place.start, len, key: place.key };
+        let message = MsgRma {
+            iov: &iov,
+            desc: &mut desc,
+            iov_count: 1,
+            addr: to.0,
+            rma_iov: &there,
+            rma_iov_count: 1,
+            context: self.read_contexts.context(slot),
+            data: 0,
+        };
+        // SAFETY: memory by the caller, and the context is this endpoint's, until the completion; the rest lives during the call.
+        let code =
+            unsafe { ((*(*self.ep.0).rma).writemsg)(self.ep.0, &message, COMPLETION | DELIVERY_COMPLETE) };
+        self.begun("fi_writemsg", code, slot, source)
+    }
+
+    /// Makes memory of this process known for one read or write, where the provider must know it.
+    ///
+    /// # Safety
+    /// The memory is there until the registration is dropped.
+    unsafe fn own_memory(
+        &mut self,
+        start: *const u8,
+        len: usize,
+        access: u64,
+    ) -> Result<(Option<Owned<Mr>>, *mut c_void), LibfabricError> {
+        if self.reads.as_ref().is_none_or(|reads| reads.modes & MR_LOCAL == 0) {
+            return Ok((None, ptr::null_mut()));
+        }
+        // SAFETY: by the caller.
+        let memory = unsafe { self.register_one(start, len, access)? };
+        // SAFETY: open.
+        let desc = unsafe { (*memory.0).mem_desc };
+        Ok((Some(memory), desc))
+    }
+
+    /// Keeps the memory of a read or write that the provider has taken.
+    fn begun(
+        &mut self,
+        call: &'static str,
+        code: isize,
+        slot: usize,
+        memory: Option<Owned<Mr>>,
+    ) -> Result<bool, LibfabricError> {
+        let taken = self.taken(call, code)?;
         if let Some(reads) = self.reads.as_mut().filter(|_| taken) {
-            reads.targets[slot] = target;
+            reads.targets[slot] = memory;
         }
         Ok(taken)
     }

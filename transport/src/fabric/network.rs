@@ -351,6 +351,11 @@ impl Network {
         self.here.is_none() && self.packets.is_none() && self.ofi.is_none()
     }
 
+    /// The transport over libfabric, if there is one.
+    pub(super) fn ofi_mut(&mut self) -> Option<&mut Ofi> {
+        self.ofi.as_mut()
+    }
+
     fn poll_ofi(&mut self, sink: &mut impl Sink, slept: bool) -> bool {
         self.ofi.as_mut().is_some_and(|ofi| ofi.poll_after(slept, sink))
     }

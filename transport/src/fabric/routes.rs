@@ -19,7 +19,7 @@ use crate::ofi::Ofi;
 use crate::shm::Shm;
 use crate::tcp::Tcp;
 use crate::urtp::Urtp;
-use crate::{Am, CooperativeCopyKey, Full, Limits, Peer, Remote, Token, Transfer, Transport};
+use crate::{Am, CooperativeCopyKey, Full, Limits, Peer, Remote, Token, Transfer, Transport, WindowMemory};
 
 /// How messages reach a peer: the transport, and the peer's number there.
 pub(super) enum Route<'a> {
@@ -52,6 +52,14 @@ macro_rules! through {
 impl Route<'_> {
     pub(super) fn limits(self) -> Limits {
         through!(self, |transport, peer| transport.limits(peer))
+    }
+
+    pub(super) fn read_window(self, from: WindowMemory, into: &UserBuf, done: Token) -> Result<(), Full> {
+        through!(self, |transport, peer| transport.read_window(peer, from, into, done))
+    }
+
+    pub(super) fn write_window(self, from: &UserBuf, to: WindowMemory, done: Token) -> Result<(), Full> {
+        through!(self, |transport, peer| transport.write_window(peer, from, to, done))
     }
 
     pub(super) fn prefers_fragments(self, len: u64) -> bool {

@@ -13,6 +13,7 @@
 //! | the bytes of a packet, and its token | `packet.rs` |
 //! | what there is, for a person | `survey.rs` |
 //! | long messages, which are read from the sender's memory | `exposed.rs`, `rendezvous.rs` |
+//! | windows, which peers read and write | `windows.rs` |
 //! | all together | `transport.rs` |
 //!
 //! The crate `tern-libfabric` has the calls.
@@ -23,15 +24,20 @@ mod exposed;
 mod limits;
 mod packet;
 mod provider;
+mod reads;
 mod rendezvous;
 mod survey;
 mod transport;
 mod two_ways;
+mod windows;
 
 pub use survey::survey;
 pub(crate) use transport::OfiBell;
 pub use transport::{Ofi, OfiCounters, OfiError, Opened};
 pub(crate) use two_ways::split;
 
+#[cfg(any(test, fuzzing))]
+#[path = "../../../fuzz/targets/ofi.rs"]
+pub mod fuzz;
 #[cfg(test)]
 mod tests;

@@ -4,6 +4,7 @@ use tern_libfabric::LibfabricError;
 
 use super::exposed::{HeldPacket, OFFER_BYTES, Offered, RemoteRead};
 use super::packet::{HEAD_BYTES, OfiPacketKind};
+use super::reads::OfiReader;
 use super::transport::{Ofi, OfiArrivals};
 use crate::am::AM_INLINE_BYTES_MAX;
 use crate::ofi::limits::OFI_READ_BYTES_MAX;
@@ -191,7 +192,7 @@ impl Ofi {
         match unsafe { self.endpoint.read(slot, (way.to, place), target, len) } {
             Ok(true) => {
                 self.read_slots.pop();
-                self.readers[slot] = Some(from);
+                self.readers[slot] = Some(OfiReader { peer: from, token: None });
                 true
             }
             Ok(false) => false,

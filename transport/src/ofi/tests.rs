@@ -15,6 +15,7 @@ use crate::tcp::{Directory, SocketBell};
 use crate::{Peer, Transport};
 
 mod exposed;
+mod windows;
 
 /// What all ranks of a test have published.
 type Published = Arc<Mutex<HashMap<Peer, Vec<u8>>>>;
@@ -158,6 +159,7 @@ macro_rules! over {
 }
 
 over!(rxm, "tcp;ofi_rxm");
+over!(tcp, "tcp");
 over!(sockets, "sockets");
 over!(rxd, "udp;ofi_rxd");
 over!(shm, "shm");

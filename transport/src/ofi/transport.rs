@@ -5,7 +5,7 @@ use std::io;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use tern_libfabric::{Endpoint, EndpointEvent, RemoteEndpoint};
+use tern_libfabric::{Endpoint, EndpointEvent, Region, RemoteEndpoint};
 use tern_mem::UserBuf;
 
 use super::early::{EarlyPacket, EarlyPackets};
@@ -13,10 +13,12 @@ use super::endpoint_address::OfiEndpointAddress;
 use super::exposed::{ExposedRegions, HeldPacket, OfiInbound};
 use super::limits::*;
 use super::packet::{self, HEAD_BYTES, OfiPacket, OfiPacketKind};
+use super::reads::{OfiReader, OfiReads};
+use super::windows::WindowAccess;
 use crate::config::OfiConfig;
 use crate::fingerprint::{FINGERPRINT_BYTES, SettingsFingerprint};
 use crate::tcp::{Directory, SocketBell, Void};
-use crate::{Am, Doorbell, Failure, Full, Header, Limits, Peer, Sink, Token, Transport};
+use crate::{Am, Doorbell, Failure, Full, Header, Limits, Peer, Sink, Token, Transport, WindowMemory};
 
 /// Why a rank cannot use libfabric.
 #[derive(Debug, thiserror::Error)]
@@ -52,6 +54,8 @@ pub struct OfiCounters {
     pub unproven: u64,
     /// Dropped, since they had come before.
     pub repeated: u64,
+    /// Accesses to peers' windows that went without a message.
+    pub windows: u64,
 }
 
 /// The providers whose reads of memory are not used. In release 1.17 reads may stall for ever while messages still come. With `sockets` its
@@ -138,6 +142,8 @@ pub struct Ofi {
     pub(super) me: Peer,
     secret: [u8; 32],
     settings: SettingsFingerprint,
+    /// Memory of windows that peers may read and write. It goes before the endpoint.
+    pub(super) windows: Vec<Region>,
     /// Memory that peers may read; some of it they have. It goes before the endpoint.
     pub(super) exposed: HashMap<Peer, ExposedRegions>,
     pub(super) endpoint: Endpoint,
@@ -160,15 +166,17 @@ pub struct Ofi {
     pub(super) unread: Vec<Peer>,
     /// Reads that may be begun, and whose each is that is under way; reads that have ended.
     pub(super) read_slots: Vec<usize>,
-    pub(super) readers: Vec<Option<Peer>>,
+    pub(super) readers: Vec<Option<OfiReader>>,
     pub(super) read_ends: Vec<(Peer, bool)>,
+    /// Accesses to peers' windows that have ended.
+    pub(super) window_ends: Vec<(Token, bool)>,
     /// Peers whose memory has been read, who are to be told, and how that ended.
     pub(super) returns: Vec<(Peer, u8)>,
     bell: Arc<SocketBell>,
     /// Ranks that send nothing more, and wait to hear that all has come.
     unanswered: Vec<Peer>,
     early: EarlyPackets,
-    counters: OfiCounters,
+    pub(super) counters: OfiCounters,
     /// What ends the job, and when.
     lost: Option<(Failure, Instant)>,
 }
@@ -208,6 +216,8 @@ impl Ofi {
             read_slots: (0..reads).collect(),
             readers: vec![None; reads],
             read_ends: Vec::new(),
+            window_ends: Vec::new(),
+            windows: Vec::new(),
             returns: Vec::new(),
             bell,
             unanswered: Vec::new(),
@@ -247,7 +257,8 @@ impl Ofi {
     /// Whether packets are on their way that need this rank to poll.
     #[inline]
     pub fn has_unsent(&self) -> bool {
-        self.free.len() < self.slots || self.has_exposed() || !self.early.is_empty()
+        let is_reading = self.read_slots.len() < self.readers.len();
+        self.free.len() < self.slots || is_reading || self.has_exposed() || !self.early.is_empty()
     }
 
     /// Whether memory is exposed, or is being read.
@@ -583,6 +594,34 @@ impl Transport for Ofi {
         self.send_exposed(peer, am, done)
     }
 
+    fn expose_window(&mut self, memory: &UserBuf) -> Option<WindowMemory> {
+        self.expose_memory(memory)
+    }
+
+    fn hide_window(&mut self, memory: WindowMemory) {
+        self.windows.retain(|region| region.place().key != memory.key);
+    }
+
+    fn read_window(
+        &mut self,
+        peer: Peer,
+        from: WindowMemory,
+        into: &UserBuf,
+        done: Token,
+    ) -> Result<(), Full> {
+        self.access_window(peer, from, into, done, WindowAccess::Read)
+    }
+
+    fn write_window(
+        &mut self,
+        peer: Peer,
+        from: &UserBuf,
+        to: WindowMemory,
+        done: Token,
+    ) -> Result<(), Full> {
+        self.access_window(peer, to, from, done, WindowAccess::Write)
+    }
+
     fn poll(&mut self, sink: &mut impl Sink) -> bool {
         let slept = self.bell.take_slept();
         self.poll_after(slept, sink)
@@ -597,19 +636,18 @@ impl Ofi {
     /// As [`Transport::poll`], where it is known whether somebody slept or is about to.
     pub(crate) fn poll_after(&mut self, slept: bool, sink: &mut impl Sink) -> bool {
         let mut any = self.asked > 0 && self.hear_directory();
-        let (endpoint, free, ends, read_slots, readers, mut arrivals) = self.apart(sink);
+        let (endpoint, free, mut reads, mut arrivals) = self.apart(sink);
         let (mut failed, mut gone) = (None, None);
-        let mut reader_of = |slot: usize| {
-            read_slots.push(slot);
-            readers[slot].take()
-        };
         let polled = endpoint.poll(|event| match event {
             EndpointEvent::Received(packet) => arrivals.take(packet),
             EndpointEvent::Sent(slot) => free.push(slot),
-            EndpointEvent::Read(slot) => ends.extend(reader_of(slot).map(|from| (from, true))),
-            EndpointEvent::NotRead { slot, why, is_cut } => match reader_of(slot) {
-                Some(from) if is_cut => gone = gone.take().or(Some((from, why))),
-                from => ends.extend(from.map(|from| (from, false))),
+            EndpointEvent::Read(slot) => reads.end(slot, true),
+            EndpointEvent::NotRead { slot, why, is_cut } => match reads.readers[slot] {
+                Some(OfiReader { peer, .. }) if is_cut => {
+                    reads.free(slot);
+                    gone = gone.take().or(Some((peer, why)));
+                }
+                _ => reads.end(slot, false),
             },
             EndpointEvent::NotSent(slot, why) => {
                 free.push(slot);
@@ -635,19 +673,16 @@ impl Ofi {
         if self.has_exposed() || self.has_ends {
             any |= self.serve_reads(sink);
         }
+        if !self.window_ends.is_empty() {
+            any = true;
+            self.tell_window_ends(sink);
+        }
         any || (slept && !self.may_sleep())
     }
 }
 
 /// What a poll uses of a rank at once.
-type Apart<'a, S> = (
-    &'a mut Endpoint,
-    &'a mut Vec<usize>,
-    &'a mut Vec<(Peer, bool)>,
-    &'a mut Vec<usize>,
-    &'a mut Vec<Option<Peer>>,
-    OfiArrivals<'a, S>,
-);
+type Apart<'a, S> = (&'a mut Endpoint, &'a mut Vec<usize>, OfiReads<'a>, OfiArrivals<'a, S>);
 
 impl Ofi {
     fn apart<'a, S: Sink>(&'a mut self, sink: &'a mut S) -> Apart<'a, S> {
@@ -668,8 +703,10 @@ impl Ofi {
             read_ends,
             read_slots,
             readers,
+            window_ends,
             ..
         } = self;
+        let reads = OfiReads { slots: read_slots, readers, message_ends: read_ends, window_ends };
         let arrivals = OfiArrivals {
             me: *me,
             secret,
@@ -684,7 +721,7 @@ impl Ofi {
             returns,
             sink,
         };
-        (endpoint, free, read_ends, read_slots, readers, arrivals)
+        (endpoint, free, reads, arrivals)
     }
 
     /// Moves on what is exposed and what is read. Whether anything has ended.
@@ -693,7 +730,7 @@ impl Ofi {
         let any = self.has_ends || !self.read_ends.is_empty();
         loop {
             for (from, is_well) in std::mem::take(&mut self.read_ends) {
-                self.apart(sink).5.finish(from, is_well);
+                self.apart(sink).3.finish(from, is_well);
             }
             self.begin_reads();
             if self.read_ends.is_empty() {
