@@ -23,7 +23,8 @@ struct Sign {
     launcher: &'static str,
     /// One of these is there.
     ranks: &'static [&'static str],
-    size: &'static str,
+    /// The first of these that is there has the number of ranks.
+    sizes: &'static [&'static str],
     /// A variable without which the other two are only left over, as in a Slurm batch script.
     also: Option<&'static str>,
     /// How to start a program of Tern there.
@@ -38,21 +39,21 @@ const SIGNS: &[Sign] = &[
     Sign {
         launcher: "Open MPI's mpirun",
         ranks: &["OMPI_COMM_WORLD_RANK"],
-        size: "OMPI_COMM_WORLD_SIZE",
+        sizes: &["OMPI_COMM_WORLD_SIZE"],
         also: None,
         advice: BY_MPIRUN,
     },
     Sign {
         launcher: "a PMI launcher (as MPICH's or Intel's mpiexec)",
         ranks: &["PMI_RANK", "PMI_ID"],
-        size: "PMI_SIZE",
+        sizes: &["PMI_SIZE"],
         also: None,
         advice: BY_MPIRUN,
     },
     Sign {
         launcher: "MVAPICH's mpirun_rsh",
         ranks: &["MV2_COMM_WORLD_RANK", "MPIRUN_RANK"],
-        size: "MV2_COMM_WORLD_SIZE",
+        sizes: &["MV2_COMM_WORLD_SIZE"],
         also: None,
         advice: BY_MPIRUN,
     },
@@ -60,35 +61,35 @@ const SIGNS: &[Sign] = &[
     Sign {
         launcher: "Slurm's srun",
         ranks: &["SLURM_PROCID"],
-        size: "SLURM_STEP_NUM_TASKS",
+        sizes: &["SLURM_STEP_NUM_TASKS", "SLURM_NTASKS"],
         also: Some("SLURM_STEP_ID"),
         advice: BY_SRUN,
     },
     Sign {
         launcher: "Flux",
         ranks: &["FLUX_TASK_RANK"],
-        size: "FLUX_JOB_SIZE",
+        sizes: &["FLUX_JOB_SIZE"],
         also: None,
         advice: "Start it with 'flux run -o pmi=simple', or with Tern's own mpirun",
     },
     Sign {
         launcher: "PALS's mpiexec",
         ranks: &["PALS_RANKID"],
-        size: "PALS_SIZE",
+        sizes: &["PALS_SIZE"],
         also: None,
         advice: "Start it with 'mpiexec --pmi=pmix', or with Tern's own mpirun",
     },
     Sign {
         launcher: "Cray's aprun",
         ranks: &["ALPS_APP_PE"],
-        size: "ALPS_APP_NPES",
+        sizes: &["ALPS_APP_NPES"],
         also: None,
         advice: BY_MPIRUN,
     },
     Sign {
         launcher: "IBM's jsrun",
         ranks: &["JSM_NAMESPACE_RANK"],
-        size: "JSM_NAMESPACE_SIZE",
+        sizes: &["JSM_NAMESPACE_SIZE"],
         also: None,
         advice: BY_MPIRUN,
     },
@@ -118,13 +119,14 @@ pub(crate) fn says_alone(get: impl Fn(&str) -> Option<String>) -> bool {
 }
 
 fn one_of_several(sign: &Sign, get: &impl Fn(&str) -> Option<String>) -> Option<ForeignLauncher> {
-    let size: u64 = get(sign.size)?.trim().parse().ok()?;
+    let (variable, size) = sign.sizes.iter().find_map(|name| Some((name, get(name)?)))?;
+    let size: u64 = size.trim().parse().ok()?;
     let is_rank = sign.ranks.iter().any(|name| get(name).is_some());
     if size < 2 || !is_rank || sign.also.is_some_and(|name| get(name).is_none()) {
         return None;
     }
     let (name, advice) = (sign.launcher, sign.advice);
-    Some(ForeignLauncher { name, evidence: format!("{}={size}", sign.size), advice })
+    Some(ForeignLauncher { name, evidence: format!("{variable}={size}"), advice })
 }
 
 /// PMIx puts no size into the environment. Where another variable says that the world has one rank, fine.
@@ -157,6 +159,8 @@ mod tests {
         );
         let step = [("SLURM_PROCID", "0"), ("SLURM_STEP_NUM_TASKS", "2"), ("SLURM_STEP_ID", "0")];
         assert!(found(&step).unwrap().contains("srun"));
+        let old_step = [("SLURM_PROCID", "0"), ("SLURM_NTASKS", "2"), ("SLURM_STEP_ID", "0")];
+        assert!(found(&old_step).unwrap().contains("srun"));
         assert!(found(&[("PMIX_RANK", "0")]).unwrap().contains("PMIx"));
         assert!(found(&[("PMI_ID", "0"), ("PMI_SIZE", "2")]).unwrap().contains("PMI launcher"));
         let get = |name: &str| step.iter().find(|(key, _)| *key == name).map(|(_, value)| (*value).into());
@@ -169,6 +173,13 @@ mod tests {
         assert_eq!(found(&[("PMI_RANK", "0"), ("PMI_SIZE", "1")]), None);
         assert_eq!(found(&[("PMIX_RANK", "0"), ("OMPI_COMM_WORLD_SIZE", "1")]), None);
         assert_eq!(found(&[("SLURM_PROCID", "0"), ("SLURM_NTASKS", "4")]), None, "the script of sbatch");
+        let shell = [
+            ("SLURM_PROCID", "0"),
+            ("SLURM_STEP_ID", "0"),
+            ("SLURM_STEP_NUM_TASKS", "1"),
+            ("SLURM_NTASKS", "4"),
+        ];
+        assert_eq!(found(&shell), None, "the shell of an interactive step");
         assert_eq!(found(&[("PMI_SIZE", "many"), ("PMI_RANK", "0")]), None);
     }
 }
