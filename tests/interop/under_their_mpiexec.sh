@@ -23,12 +23,20 @@ try_launcher() {
     [ "$status" -ne 0 ] && [ "$status" -ne 124 ] || fail "an exit ended with $status: $(cat "$WORK/output")"
     end_of "$1" signal 9
     [ "$status" -ne 0 ] && [ "$status" -ne 124 ] || fail "a killed rank ended with $status: $(cat "$WORK/output")"
+    [ "$took" -le "$end_seconds" ] || fail "a job whose rank was killed ended after $took s"
+    # Some launchers end the others before one of them can speak, and name the process themselves.
+    grep -a -q -i -e 'rank 1 ' -e 'PID [0-9]' "$WORK/output" || fail "nobody names the killed rank: $(cat "$WORK/output")"
 }
 
-# end_of MPIEXEC WORDS...: leaves the exit status of a job in `status`.
+# From the start of a job whose rank dies at once to its end, on a machine that has more to do.
+end_seconds=10
+
+# end_of MPIEXEC WORDS...: leaves the exit status of a job in `status`, and its seconds in `took`.
 end_of() {
     mpiexec=$1
     shift
     status=0
+    began=$(date +%s)
     timeout "$job_seconds" "$mpiexec" -n 4 "$WORK/job" "$@" >"$WORK/output" 2>&1 || status=$?
+    took=$(($(date +%s) - began))
 }

@@ -63,6 +63,14 @@ pub(crate) struct FiInfo {
     pub nic: *mut c_void,
 }
 
+impl FiInfo {
+    /// A library of that name that is another one may leave some out.
+    pub(crate) fn has_all_parts(&self) -> bool {
+        let ends = self.tx_attr.is_null() || self.rx_attr.is_null() || self.ep_attr.is_null();
+        !(ends || self.domain_attr.is_null() || self.fabric_attr.is_null())
+    }
+}
+
 #[repr(C)]
 pub(crate) struct TxAttr {
     pub caps: u64,

@@ -33,7 +33,8 @@ pub enum LibfabricError {
     NoSymbol(&'static str),
     /// No provider offers what is needed.
     #[error(
-        "libfabric {version} offers no reliable datagrams{wanted}; 'fi_info -t FI_EP_RDM' lists what it has"
+        "libfabric {version} offers no reliable datagrams{wanted}; 'fi_info -t FI_EP_RDM' lists what it has, and TERN_OFI_PROVIDER and \
+         TERN_OFI_INTERFACE choose"
     )]
     NoOffer {
         /// Of the library.

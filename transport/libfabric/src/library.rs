@@ -132,9 +132,10 @@ impl Library {
 
     fn ask(self: &Arc<Self>, caps: u64, hints: &OfferHints<'_>) -> Vec<NetworkOffer> {
         let (provider, registration) = (hints.provider, hints.registration);
-        // SAFETY: without an argument it makes an empty description with all of its parts.
+        // SAFETY: without an argument it makes an empty description.
         let hints = unsafe { (self.dupinfo)(ptr::null()) };
-        if hints.is_null() {
+        // SAFETY: a whole description, or none.
+        if !unsafe { hints.as_ref() }.is_some_and(FiInfo::has_all_parts) {
             return Vec::new();
         }
         let mut found = ptr::null_mut();
