@@ -8,6 +8,8 @@
 #ifndef TERN_FORTRAN_BUFFERS_H
 #define TERN_FORTRAN_BUFFERS_H
 
+#include "pending.h"
+
 typedef struct {
     void *at;
     /* The dense copy, or null if the buffer serves itself. */
@@ -37,6 +39,7 @@ typedef struct {
 
 void detour_end(Detour *detour);
 void detour_pend(Detour *detour, int code, MPI_Request request, int persistent);
+void detour_split(Detour *detour, int code, MPI_Fint file);
 
 /* A dense buffer must cost no more than its address: only when inlined, most of a part is never stored. */
 #define ALWAYS_INLINE static inline __attribute__((always_inline))
@@ -163,6 +166,12 @@ static inline void part_pend(Part part, int code, MPI_Request request, int persi
     if (part.detour != NULL) detour_pend(part.detour, code, request, persistent);
 }
 
+/* Leaves a part to the second half of the file's split call. */
+static inline void part_split(Part part, int code, MPI_Fint file)
+{
+    if (part.detour != NULL) detour_split(part.detour, code, file);
+}
+
 static inline void whole_end(Whole whole)
 {
     if (whole.copy != NULL) whole_back(whole);
@@ -177,6 +186,21 @@ static inline void whole_end(Whole whole)
     do { \
         int code_ = AFTER(part_code(part), (call)); \
         part_end(part); \
+        give(ierror, code_); \
+    } while (0)
+
+/* The two halves of a file's split call. */
+#define BEGINS1(part, call) \
+    do { \
+        int code_ = AFTER(part_code(part), (call)); \
+        part_split(part, code_, *fh); \
+        give(ierror, code_); \
+    } while (0)
+
+#define ENDS(call) \
+    do { \
+        int code_ = (call); \
+        split_finished(*fh); \
         give(ierror, code_); \
     } while (0)
 

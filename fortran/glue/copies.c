@@ -38,6 +38,14 @@ void whole_back(Whole whole)
     free(whole.copy);
 }
 
+/* A file's split call, of which there is one at a time, is told apart from all requests. */
+static long long key_of_file(MPI_Fint file)
+{
+    return (1LL << 40) + file;
+}
+
+static void keep(long long key, const Whole *whole, int persistent);
+
 Detour *detour_of(Choice buffer, MPI_Count count, MPI_Datatype type, Use use, const char *function)
 {
     if (count <= 0 || type == MPI_DATATYPE_NULL || !is_ready(type)) return NULL;
@@ -69,9 +77,18 @@ void detour_pend(Detour *detour, int code, MPI_Request request, int persistent)
     detour_end(detour);
 }
 
-/* A copy that a request uses. */
+void detour_split(Detour *detour, int code, MPI_Fint file)
+{
+    if (code == MPI_SUCCESS && detour->whole.copy != NULL) {
+        keep(key_of_file(file), &detour->whole, 0);
+        detour->whole.copy = NULL;
+    }
+    detour_end(detour);
+}
+
+/* A copy that a request uses, or a split call of a file. */
 typedef struct Pending {
-    MPI_Fint request;
+    long long key;
     int persistent, back;
     /* Whether the request is on its way: always, but for a persistent one that is not started. */
     int active;
@@ -90,11 +107,11 @@ static Pending *all_pending;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 atomic_int pending_count;
 
-void pend(MPI_Request request, const Whole *whole, int persistent)
+static void keep(long long key, const Whole *whole, int persistent)
 {
     Pending *new = malloc(sizeof *new);
     if (new == NULL) abort();
-    new->request = Request_int(request);
+    new->key = key;
     new->persistent = persistent;
     new->back = whole->back;
     new->active = !persistent;
@@ -109,6 +126,11 @@ void pend(MPI_Request request, const Whole *whole, int persistent)
     atomic_fetch_add(&pending_count, 1);
 }
 
+void pend(MPI_Request request, const Whole *whole, int persistent)
+{
+    keep(Request_int(request), whole, persistent);
+}
+
 /* Takes an entry out of the list, and gives what follows it. */
 static void unlink_at(Pending **at, int free_copy)
 {
@@ -119,14 +141,14 @@ static void unlink_at(Pending **at, int free_copy)
     atomic_fetch_sub(&pending_count, 1);
 }
 
-void pending_end(MPI_Fint request)
+static void end_of(long long key)
 {
     pthread_mutex_lock(&lock);
     for (Pending **at = &all_pending; *at != NULL;) {
         Pending *one = *at;
-        if (one->request == request && one->active && one->back) put(&one->section, one->copy);
-        if (one->request == request) one->active = 0;
-        if (one->request == request && !one->persistent)
+        if (one->key == key && one->active && one->back) put(&one->section, one->copy);
+        if (one->key == key) one->active = 0;
+        if (one->key == key && !one->persistent)
             unlink_at(at, 1);
         else
             at = &one->next;
@@ -134,11 +156,21 @@ void pending_end(MPI_Fint request)
     pthread_mutex_unlock(&lock);
 }
 
+void pending_end(MPI_Fint request)
+{
+    end_of(request);
+}
+
+void pending_split_end(MPI_Fint file)
+{
+    end_of(key_of_file(file));
+}
+
 void pending_start(MPI_Fint request)
 {
     pthread_mutex_lock(&lock);
     for (Pending *one = all_pending; one != NULL; one = one->next) {
-        if (one->request != request || one->active) continue;
+        if (one->key != request || one->active) continue;
         if (one->has_section) take(&one->section, one->copy, one->back);
         one->active = 1;
     }
@@ -150,7 +182,7 @@ void pending_forget(MPI_Fint request)
     pthread_mutex_lock(&lock);
     for (Pending **at = &all_pending; *at != NULL;) {
         /* The copy of what is still on its way must stay. */
-        if ((*at)->request == request)
+        if ((*at)->key == request)
             unlink_at(at, !(*at)->active);
         else
             at = &(*at)->next;

@@ -1,4 +1,4 @@
-/* Dense copies that a request uses: completion.c says when it starts, ends and goes. */
+/* Dense copies that a request uses: completion.c says when it starts, ends and goes. Those of a file's split call end with its second half. */
 #ifndef TERN_FORTRAN_PENDING_H
 #define TERN_FORTRAN_PENDING_H
 
@@ -14,6 +14,7 @@ extern atomic_int pending_count;
 void pending_start(MPI_Fint request);
 void pending_end(MPI_Fint request);
 void pending_forget(MPI_Fint request);
+void pending_split_end(MPI_Fint file);
 
 static inline int some_pending(void)
 {
@@ -33,6 +34,11 @@ static inline void finished(MPI_Fint request)
 static inline void forgotten(MPI_Fint request)
 {
     if (some_pending()) pending_forget(request);
+}
+
+static inline void split_finished(MPI_Fint file)
+{
+    if (some_pending()) pending_split_end(file);
 }
 
 #pragma GCC visibility pop

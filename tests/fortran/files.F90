@@ -19,6 +19,7 @@ program files
    call errors()
 #ifndef INTERFACE_MPIF
    call representations()
+   call split_sections()
 #endif
    call check_done()
 
@@ -241,6 +242,38 @@ contains
       user(int(position) + 1:) = -file(1, :)
       ierror = merge(MPI_SUCCESS, MPI_ERR_OTHER, extra_state == 42)
    end subroutine from_file
+
+   ! Rows of arrays, by a datatype that has gaps too: the copy lives from the first half to the second.
+   subroutine split_sections()
+      HANDLE(MPI_File) :: fh
+      HANDLE(MPI_Datatype) :: every_other
+      STATUS :: status
+      integer, asynchronous :: a(2, 6), b(3, 6)
+      integer :: i, in(3)
+      integer(MPI_OFFSET_KIND) :: place
+      call MPI_Type_vector(3, 1, 2, MPI_INTEGER, every_other, error)
+      call MPI_Type_commit(every_other, error)
+      call open_it(fh, new_and_gone())
+      place = int(rank, MPI_OFFSET_KIND) * 3 * INT_BYTES
+      a = reshape([(100 * rank + i, i = 1, 12)], [2, 6])
+      call MPI_File_write_at_all_begin(fh, place, a(2, :), 1, every_other, error)
+      call check_equal(error, MPI_SUCCESS, 'the first half of a write')
+      call MPI_File_write_at_all_end(fh, a(2, :), status, error)
+      call check_equal(error, MPI_SUCCESS, 'the second half of a write')
+      call MPI_File_sync(fh, error)
+      call MPI_File_read_at(fh, place, in, 3, MPI_INTEGER, status, error)
+      call check(all(in == 100 * rank + [2, 6, 10]), 'every other element of a row, written in two halves')
+      b = 0
+      call MPI_File_read_at_all_begin(fh, place, b(3, :), 1, every_other, error)
+      call check_equal(error, MPI_SUCCESS, 'the first half of a read')
+      b(2, :) = 7
+      call MPI_File_read_at_all_end(fh, b(3, :), status, error)
+      call MPI_F_sync_reg(b)
+      call check(all(b(3, :) == [100 * rank + 2, 0, 100 * rank + 6, 0, 100 * rank + 10, 0]), 'read in two halves')
+      call check(all(b(1, :) == 0) .and. all(b(2, :) == 7), 'what lies between is as it was')
+      call MPI_File_close(fh, error)
+      call MPI_Type_free(every_other, error)
+   end subroutine split_sections
 #endif
 
 #include "check_end.inc"
