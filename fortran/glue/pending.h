@@ -1,4 +1,5 @@
-/* Dense copies that a request uses: completion.c says when it starts, ends and goes. Those of a file's split call end with its second half. */
+/* Dense copies that a request uses: completion.c says when it starts, ends and goes. Those of a file's split call end
+ * with its second half. */
 #ifndef TERN_FORTRAN_PENDING_H
 #define TERN_FORTRAN_PENDING_H
 

@@ -7,11 +7,13 @@
 #![warn(missing_docs)]
 
 pub mod access;
+pub mod ahead;
 pub mod cover;
 pub mod filesystem;
 pub mod hints;
 pub mod limits;
 pub mod plan;
+pub mod pool;
 pub mod posix;
 pub mod size_limit;
 pub mod storage;
@@ -20,10 +22,12 @@ pub mod view;
 pub mod workers;
 
 pub use access::{Moved, Tuning};
+pub use ahead::ReadAhead;
 pub use cover::Cover;
 pub use filesystem::FileSystem;
 pub use hints::{Hints, Switch};
 pub use plan::{AccessSpan, Plan};
+pub use pool::{PoolState, PoolWalk, PoolWindow};
 pub use posix::PosixFile;
 pub use storage::Storage;
 pub use view::{BadView, View};

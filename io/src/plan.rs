@@ -44,6 +44,8 @@ pub const DOMAIN_BYTES_MIN: u64 = 64 << 10;
 pub enum PlanReason {
     /// Together.
     Aggregate,
+    /// They read pieces of some length from the page cache of their host.
+    PageCache,
     /// Nobody has data between another's.
     NotInterleaved,
     /// Pieces are long.
@@ -57,6 +59,7 @@ impl PlanReason {
     pub fn why(self) -> &'static str {
         match self {
             PlanReason::Aggregate => "together, since the ranks' pieces interleave",
+            PlanReason::PageCache => "each rank by itself from the page cache, which all fill",
             PlanReason::NotInterleaved => "each rank by itself, since no rank has data between another's",
             PlanReason::LongPieces => "each rank by itself, since the pieces are long",
             PlanReason::Scattered => {
@@ -86,7 +89,7 @@ pub fn choose(spans: &[AccessSpan]) -> PlanReason {
 }
 
 /// From the first byte of all to behind the last.
-fn whole(spans: &[AccessSpan]) -> Range<u64> {
+pub(crate) fn whole(spans: &[AccessSpan]) -> Range<u64> {
     let full = || spans.iter().filter(|span| !span.is_empty());
     let start = full().map(|span| span.start).min().unwrap_or(0);
     start..full().map(|span| span.end).max().unwrap_or(start)

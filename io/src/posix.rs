@@ -43,6 +43,14 @@ impl PosixFile {
         }
     }
 
+    /// Whether a byte can be read without waiting for the medium, or is not there.
+    fn is_cached(&self, at: u64) -> bool {
+        let mut byte = 0u8;
+        let piece = libc::iovec { iov_base: (&raw mut byte).cast(), iov_len: 1 };
+        // SAFETY: one piece of one byte, which lives through the call.
+        unsafe { libc::preadv2(self.fd(), &raw const piece, 1, at as libc::off_t, libc::RWF_NOWAIT) >= 0 }
+    }
+
     /// Makes sure that the first `size` bytes have room on the medium. The file becomes no shorter.
     pub fn preallocate(&self, size: u64) -> io::Result<()> {
         loop {
@@ -95,6 +103,21 @@ impl Storage for PosixFile {
 
     fn unlock(&self, from: u64, to: u64) -> io::Result<()> {
         self.set_lock(libc::F_UNLCK, from, to)
+    }
+
+    fn will_need(&self, from: u64, to: u64) {
+        if self.is_cached(from) {
+            return;
+        }
+        let (from, len) = (from as libc::off_t, to.saturating_sub(from) as libc::off_t);
+        // SAFETY: a plain system call on an open descriptor. It is advice: what it says of errors changes nothing.
+        unsafe { libc::posix_fadvise(self.fd(), from, len, libc::POSIX_FADV_WILLNEED) };
+    }
+
+    fn begin_writeback(&self, from: u64, to: u64) {
+        let (from, len) = (from as libc::off_t, to.saturating_sub(from) as libc::off_t);
+        // SAFETY: a plain system call on an open descriptor. An error is told by the next `fsync`.
+        unsafe { libc::sync_file_range(self.fd(), from, len, libc::SYNC_FILE_RANGE_WRITE) };
     }
 
     fn descriptor(&self) -> Option<RawFd> {

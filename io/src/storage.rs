@@ -21,6 +21,12 @@ pub trait Storage: Send + Sync {
         Ok(())
     }
 
+    /// Bytes `[from, to)` will be read soon.
+    fn will_need(&self, _from: u64, _to: u64) {}
+
+    /// Bytes `[from, to)` were written and will have to be on the medium soon: it may begin with them now.
+    fn begin_writeback(&self, _from: u64, _to: u64) {}
+
     /// The system's file behind it, if there is one.
     fn descriptor(&self) -> Option<std::os::fd::RawFd> {
         None

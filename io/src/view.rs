@@ -111,6 +111,12 @@ impl View {
         self.contiguous.is_some()
     }
 
+    /// Where the stream begins, if it has no gaps in the file.
+    #[inline]
+    pub fn contiguous_from(&self) -> Option<u64> {
+        self.contiguous
+    }
+
     /// Whether there is nothing in it.
     pub fn is_empty(&self) -> bool {
         self.tile.size() == 0

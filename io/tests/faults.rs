@@ -5,10 +5,11 @@
 mod common;
 
 use common::{Faulty, Rng, Wish};
+use std::ops::Range;
 use std::sync::atomic::AtomicU64;
 use tern_io::access::{StreamPart, read, write};
 use tern_io::storage::{read_all, write_all};
-use tern_io::{AccessSpan, Cover, Plan, Tuning};
+use tern_io::{AccessSpan, Cover, Plan, PoolState, PoolWalk, Tuning};
 use tern_mem::UserBuf;
 
 const SEEDS: u64 = 10_000;
@@ -75,30 +76,42 @@ fn one_rank() {
     }
 }
 
-/// What the ranks of a plan do, one after the other: pieces to windows, windows to the file.
-fn write_together(file: &Faulty, wishes: &[Wish], plan: &Plan) -> Vec<bool> {
-    let mut failed = vec![false; plan.domains.len()];
-    for round in 0..plan.rounds() {
-        for (domain, failed) in failed.iter_mut().enumerate() {
-            let range = plan.window(domain, round);
-            let len = (range.end - range.start) as usize;
-            let (window, bits) = (UserBuf::owned(len), bits(len));
-            let cover = Cover(&bits);
-            for wish in wishes {
-                wish.part.runs_within(&range, |run, at| {
-                    let to = (run.offset - range.start) as usize;
-                    UserBuf::copy(&wish.part.buf, at, &window, to, run.len as usize);
-                    cover.mark(to..to + run.len as usize);
-                });
-            }
-            cover.ranges(len, |filled| {
-                let offset = range.start + filled.start as u64;
-                *failed |= write_all(file, &window, filled.start, filled.len(), offset).1.is_err();
-                true
+/// What ranks do together, one after the other: pieces to windows, windows to the file. Whether a window could not be written.
+fn write_together(file: &Faulty, wishes: &[Wish], windows: Vec<Range<u64>>) -> bool {
+    let mut failed = false;
+    for range in windows {
+        let len = (range.end - range.start) as usize;
+        let (window, bits) = (UserBuf::owned(len), bits(len));
+        let cover = Cover::of(&bits, len);
+        for wish in wishes {
+            wish.part.runs_within(&range, |run, at| {
+                let to = (run.offset - range.start) as usize;
+                UserBuf::copy(&wish.part.buf, at, &window, to, run.len as usize);
+                cover.mark(to..to + run.len as usize);
             });
         }
+        cover.ranges(len, |filled| {
+            let offset = range.start + filled.start as u64;
+            failed |= write_all(file, &window, filled.start, filled.len(), offset).1.is_err();
+            true
+        });
     }
     failed
+}
+
+/// The windows of aggregators of several hosts, or of the memory of one.
+fn windows(rng: &mut Rng, spans: &[AccessSpan]) -> Vec<Range<u64>> {
+    let (most, align) = (1 + rng.below(400), 1 << rng.below(7));
+    if rng.below(2) == 0 {
+        let slots = 1 + rng.below(5) as usize;
+        let most = (most / align * align).max(align);
+        let walk = PoolWalk::new(&spans.into(), (most, align), slots, &PoolState::new(slots));
+        return walk.map(|window| window.range).collect();
+    }
+    let aggregators: Vec<u32> = (0..1 + rng.below(spans.len() as u64) as u32).collect();
+    let plan = Plan::new(spans, &aggregators, most, align);
+    let of_round = |round| (0..plan.domains.len()).map(move |domain| (domain, round));
+    (0..plan.rounds()).flat_map(of_round).map(|(domain, round)| plan.window(domain, round)).collect()
 }
 
 fn bits(bytes: usize) -> Vec<AtomicU64> {
@@ -118,9 +131,8 @@ fn several_ranks() {
             AccessSpan { start: range.start, end: range.end, bytes: wish.part.buf.len() as u64, piece: 1 }
         };
         let spans: Vec<AccessSpan> = wishes.iter().map(span).collect();
-        let aggregators: Vec<u32> = (0..1 + rng.below(ranks.into()) as u32).collect();
-        let plan = Plan::new(&spans, &aggregators, 1 + rng.below(400), 1 << rng.below(7));
-        let failed = write_together(&file, &wishes, &plan).contains(&true);
+        let windows = windows(&mut rng, &spans);
+        let failed = write_together(&file, &wishes, windows);
         let after = file.bytes();
         let mut expected = before.clone();
         for wish in &wishes {

@@ -8,11 +8,12 @@ use crate::comm::object::shown;
 use crate::core::error::{Result, fail};
 use crate::limits::AGREEMENT_TAG;
 use std::ffi::c_int;
+use std::ops::Range;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use tern_abi::*;
 use tern_engine::Group;
-use tern_io::{FileSystem, Plan, PosixFile};
+use tern_io::{FileSystem, Plan, PosixFile, Storage};
 use tern_job::status_page::count_of_ranks;
 
 /// What does not change while a file is open. Accesses that go on have it.
@@ -41,7 +42,16 @@ pub struct FileFacts {
     pub together: Together,
     /// Non-blocking accesses under way.
     pub pending: AtomicUsize,
+    /// Writes of this rank since the last sync.
+    pub unsynced: AtomicUsize,
+    /// The program syncs soon after it has written.
+    pub syncs_soon: AtomicBool,
 }
+
+/// A program that syncs after so few writes waits for the medium each time.
+const WRITES_PER_SYNC_MAX: usize = 4;
+/// The medium is not told of less than this.
+const WRITEBACK_BYTES_MIN: u64 = 256 << 10;
 
 impl FileFacts {
     /// Ranks of the file.
@@ -78,6 +88,45 @@ impl FileFacts {
         self.hosts.iter().all(|host| *host == self.hosts[0])
     }
 
+    /// Whether all ranks see one page cache, which alone decides what is in the file.
+    pub fn has_one_page_cache(&self) -> bool {
+        self.is_on_one_host() && matches!(self.filesystem, FileSystem::Local | FileSystem::Tmpfs)
+    }
+
+    /// This rank has written within a range. Where the program will sync soon, the medium begins now.
+    pub fn written(&self, range: &Range<u64>) {
+        // One more or less does not matter, so no locked instruction.
+        let writes = self.unsynced.load(Ordering::Relaxed) + 1;
+        self.unsynced.store(writes, Ordering::Relaxed);
+        self.begin_writeback(range);
+        if writes == WRITES_PER_SYNC_MAX {
+            self.syncs_soon.store(false, Ordering::Relaxed);
+        }
+    }
+
+    /// The medium begins with a range that was written, where the program will sync soon.
+    pub fn begin_writeback(&self, range: &Range<u64>) {
+        let is_long = range.end.saturating_sub(range.start) >= WRITEBACK_BYTES_MIN;
+        if is_long && self.filesystem == FileSystem::Local && self.syncs_soon.load(Ordering::Relaxed) {
+            self.storage.begin_writeback(range.start, range.end);
+        }
+    }
+
+    /// All that was written is being synced.
+    pub fn synced(&self) {
+        let writes = self.unsynced.swap(0, Ordering::Relaxed);
+        if writes > 0 {
+            self.syncs_soon.store(writes <= WRITES_PER_SYNC_MAX, Ordering::Relaxed);
+        }
+    }
+
+    /// Whether this rank syncs for all of its host.
+    pub fn syncs_for_host(&self) -> bool {
+        let mine = self.hosts[self.me as usize];
+        !matches!(self.filesystem, FileSystem::Local | FileSystem::Tmpfs)
+            || self.hosts.iter().position(|host| *host == mine) == Some(self.me as usize)
+    }
+
     /// Whether it was opened with one of these modes.
     pub fn may(&self, modes: c_int) -> bool {
         self.amode & modes != 0
@@ -86,6 +135,12 @@ impl FileFacts {
     /// Whether it was opened for writing.
     pub fn writes(&self) -> bool {
         self.may(MPI_MODE_WRONLY | MPI_MODE_RDWR)
+    }
+
+    /// Whether the mode allows to write or read, and at a place if it has one.
+    pub fn allows(&self, writes: bool, has_place: bool) -> bool {
+        let refused = if writes { MPI_MODE_RDONLY } else { MPI_MODE_WRONLY };
+        !self.may(refused) && !(has_place && self.may(MPI_MODE_SEQUENTIAL))
     }
 
     /// Refuses what the mode does not allow.

@@ -2,13 +2,13 @@
 
 use super::datarep::Representation;
 
-use super::facts::{FileFacts, once};
+use super::facts::FileFacts;
 use super::fault::{agree, expect_same, of_system};
 use super::manage::sync;
 use super::object::{File, FileView};
 use super::serve;
-use super::shared_pointer::SharedPointer;
-use super::together::Together;
+use super::shared_pointer::{PointerOffer, SharedPointer};
+use super::together::{PoolOffer, Together};
 use crate::coll::met;
 use crate::comm::agree::Participants;
 use crate::comm::make::child_context;
@@ -25,7 +25,7 @@ use std::io;
 use std::os::fd::AsRawFd;
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::sync::Arc;
-use std::sync::atomic::AtomicUsize;
+use std::sync::atomic::{AtomicBool, AtomicUsize};
 use tern_abi::*;
 use tern_io::{FileSystem, Hints, PosixFile, View};
 use tern_mem::Datatype;
@@ -64,13 +64,11 @@ entry! {
         let ready = met("MPI_File_close", enter_comm(*fh)?, Ok(ready))?;
         let participants = facts.participants("MPI_File_close");
         agree(&participants, ready, &[])?;
-        let deletes = facts.me == 0 && facts.amode & MPI_MODE_DELETE_ON_CLOSE != 0;
-        let last = if deletes { remove(&facts.path) } else { told_by_server(&facts) };
-        let outcome = agree(&participants, last, &[]);
+        let outcome = last_act(&facts, &participants);
         // The file is closed, even if it could not be deleted or written.
         free(*fh);
         *fh = MPI_FILE_NULL;
-        outcome.map(|_| ())
+        outcome
     }
 
     /// Deletes a file; one process calls.
@@ -80,6 +78,16 @@ entry! {
         enter().engine()?;
         remove(&path)
     }
+}
+
+/// What is done with a file that nobody uses any more. On one host's own file system that is nothing, unless the file is deleted.
+fn last_act(facts: &FileFacts, participants: &Participants) -> Result {
+    let deletes = facts.amode & MPI_MODE_DELETE_ON_CLOSE != 0;
+    if !deletes && facts.is_on_one_host() && facts.filesystem != FileSystem::Nfs {
+        return Ok(());
+    }
+    let last = if deletes && facts.me == 0 { remove(&facts.path) } else { told_by_server(facts) };
+    agree(participants, last, &[]).map(|_| ())
 }
 
 /// An NFS server may refuse data long after they were written; the system would tell it when the file is closed, where nobody listens.
@@ -195,17 +203,11 @@ fn open<'a>(
         Err(_) => Hints::default(),
     };
     let (amode, name) = arguments.as_ref().map_or((0, 0), |(_, wanted)| (wanted.amode, hash(&wanted.path)));
-    let same = [&[amode as u64, name][..], &hints.shared()].concat();
-    let ((fh, wanted), told) = agree(&participants, arguments, &same)?;
+    let mine = [&[host.into(), amode as u64, name][..], &hints.shared()].concat();
+    let ((fh, wanted), mut told) = agree(&participants, arguments, &mine)?;
+    let hosts = told.iter_mut().map(|words| words.remove(0) as u32).collect();
     expect_same((), &told)?;
-    let (storage, made) = open_everywhere(&participants, &wanted, &hints)?;
-    let facts = facts(&participants, (group, context, host), &wanted, storage, &hints);
-    let facts = match facts {
-        Ok(facts) => facts,
-        Err(error) => return Err(unmake(made, &wanted.path, error)),
-    };
-    let end = if amode & MPI_MODE_APPEND != 0 { facts.bytes() } else { Ok(0) };
-    let position = once(CALL, &facts, (end, &[]), |end| facts.shared.set(&facts, *end))?;
+    let (facts, position) = open_everywhere(&participants, (group, context, hosts), &wanted, &hints)?;
     let view = Arc::new(FileView {
         view: View::bytes(),
         etype: Datatype::predefined(Basic::Byte).clone(),
@@ -230,12 +232,16 @@ fn hints_of(info: &Info) -> Hints {
     hints
 }
 
-/// Rank 0 opens the file first, and makes it if it is to be made; the others then find it. Whether rank 0 has made it.
+/// The ranks of a file: their group, the context of their messages, and the host of each.
+type FileRanks = (tern_engine::Group, u64, Vec<u32>);
+
+/// Rank 0 opens the file first, and makes it if it is to be made; the others then find it. What they know of it, and where pointers are.
 fn open_everywhere(
     participants: &Participants,
+    ranks: FileRanks,
     wanted: &OpenArguments,
     hints: &Hints,
-) -> Result<(PosixFile, bool)> {
+) -> Result<(Arc<FileFacts>, u64)> {
     let first = if participants.rank == 0 { open_first(wanted, hints).map(Some) } else { Ok(None) };
     let made = matches!(first, Ok(Some((_, true))));
     let (first, _) = agree(participants, first, &[])?;
@@ -243,18 +249,13 @@ fn open_everywhere(
         Some((file, _)) => Ok(file),
         None => open_here(wanted, &mut options(wanted.amode)).map_err(|error| unseen(error, &wanted.path)),
     };
-    match agree(participants, opened, &[]) {
-        Ok((file, _)) => Ok((PosixFile(file), made)),
-        Err(error) => Err(unmake(made, &wanted.path, error)),
+    let opened = opened.and_then(|file| OpenedFile::new(file, participants.rank, &ranks.2, wanted, hints));
+    let known = opened_by_all(participants, ranks, wanted, opened);
+    // Nothing is left of a file that this call has made and not all ranks could open.
+    if made && known.is_err() {
+        let _ = std::fs::remove_file(&wanted.path);
     }
-}
-
-/// Nothing is left of a file that this call has made and not all ranks could open.
-fn unmake(made: bool, path: &str, error: Box<Error>) -> Box<Error> {
-    if made {
-        let _ = std::fs::remove_file(path);
-    }
-    error
+    known
 }
 
 fn unseen(error: io::Error, path: &str) -> Box<Error> {
@@ -303,36 +304,86 @@ fn open_first(wanted: &OpenArguments, hints: &Hints) -> Result<(std::fs::File, b
     open_here(wanted, &mut options(wanted.amode)).map(|file| (file, false)).map_err(refused)
 }
 
-/// All that the ranks have to know of each other.
-fn facts(
-    participants: &Participants,
-    (group, context, host): (tern_engine::Group, u64, u32),
-    wanted: &OpenArguments,
+/// A file that this rank has opened, and what it offers to the others.
+struct OpenedFile {
     storage: PosixFile,
-    hints: &Hints,
-) -> Result<Arc<FileFacts>> {
-    tern_io::size_limit::ask();
-    let found = storage.0.metadata().map_err(|error| of_system(&error, &wanted.path));
-    let filesystem = FileSystem::of(storage.0.as_raw_fd()).unwrap_or(FileSystem::Local);
-    let block_bytes = found.as_ref().map_or(0, |found| found.blksize());
-    let (_, hosts) = agree(participants, found, &[host.into()])?;
-    let hosts: Vec<u32> = hosts.iter().map(|words| words[0] as u32).collect();
-    let together = Together::new(participants, &hosts, hints)?;
-    let shared = SharedPointer::new(participants, &hosts)?;
-    Ok(Arc::new(FileFacts {
+    filesystem: FileSystem,
+    block_bytes: u64,
+    together: Together,
+    pool: PoolOffer,
+    pointer: PointerOffer,
+    /// Where pointers begin.
+    start: u64,
+}
+
+impl OpenedFile {
+    fn new(
+        file: std::fs::File,
+        rank: u32,
+        hosts: &[u32],
+        wanted: &OpenArguments,
+        hints: &Hints,
+    ) -> Result<OpenedFile> {
+        tern_io::size_limit::ask();
+        let found = file.metadata().map_err(|error| of_system(&error, &wanted.path))?;
+        let filesystem = FileSystem::of(file.as_raw_fd()).unwrap_or(FileSystem::Local);
+        let together = Together::new(hosts, filesystem, hints);
+        let shares = hosts.len() > 1 && hosts.iter().all(|host| *host == hosts[0]);
+        Ok(OpenedFile {
+            storage: PosixFile(file),
+            filesystem,
+            block_bytes: found.blksize(),
+            pool: together.offer(rank, shares),
+            pointer: PointerOffer::new(rank, shares)?,
+            together,
+            start: if wanted.amode & MPI_MODE_APPEND != 0 { found.len() } else { 0 },
+        })
+    }
+
+    fn words(&self) -> Vec<u64> {
+        [&self.pool.words()[..], &self.pointer.words()].concat()
+    }
+}
+
+/// All ranks have opened the file, or one has not; they tell each other what they offer, and whether they can use what the others do.
+fn opened_by_all(
+    participants: &Participants,
+    (group, context, hosts): FileRanks,
+    wanted: &OpenArguments,
+    opened: Result<OpenedFile>,
+) -> Result<(Arc<FileFacts>, u64)> {
+    let words = opened.as_ref().map_or(vec![0; 4], OpenedFile::words);
+    let (mut opened, told) = agree(participants, opened, &words)?;
+    let two = |first: usize| told.iter().map(|words| [words[first], words[first + 1]]).collect::<Vec<_>>();
+    let shares = opened.together.accept(opened.pool, &two(0));
+    let pointer = opened.pointer.accept(&two(2));
+    if let (Some(pointer), 0) = (&pointer, participants.rank) {
+        pointer.set(opened.start);
+    }
+    let mine = [u64::from(shares), u64::from(pointer.is_some()), opened.start];
+    let (_, told) = agree(participants, Ok(()), &mine)?;
+    let start = told[0][2];
+    if !told.iter().all(|words| words[0] == 1) {
+        opened.together.refuse();
+    }
+    let pointer = pointer.filter(|_| told.iter().all(|words| words[1] == 1));
+    let facts = FileFacts {
         path: wanted.path.clone(),
         amode: wanted.amode,
         me: participants.rank,
         group,
         context,
         hosts,
-        storage: Arc::new(storage),
-        filesystem,
-        block_bytes,
-        shared,
-        together,
+        storage: Arc::new(opened.storage),
+        filesystem: opened.filesystem,
+        block_bytes: opened.block_bytes,
+        shared: pointer.unwrap_or_else(|| SharedPointer::at_first(start)),
+        together: opened.together,
         pending: AtomicUsize::new(0),
-    }))
+        unsynced: AtomicUsize::new(0),
+        syncs_soon: AtomicBool::new(false),
+    };
+    Ok((Arc::new(facts), start))
 }
 
 /// Nobody uses the file any more.

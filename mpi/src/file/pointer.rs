@@ -41,7 +41,10 @@ entry! {
         });
         let target = compared("MPI_File_seek_shared", comm(fh)?, target)?;
         let same = [offset as u64, whence as u64];
-        once("MPI_File_seek_shared", &facts, (target, &same), |target| facts.shared.set(&facts, *target))?;
+        once("MPI_File_seek_shared", &facts, (target, &same), |target| {
+            facts.shared.set(*target);
+            Ok(())
+        })?;
         Ok(())
     }
 

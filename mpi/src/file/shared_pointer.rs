@@ -4,8 +4,7 @@
 //! its progress thread. No file holds it.
 
 use super::facts::FileFacts;
-use super::fault::agree;
-use crate::comm::agree::{Participants, number, record};
+use crate::comm::agree::{number, record};
 use crate::core::error::{Result, fail};
 use crate::core::process::{Process, enter};
 use crate::core::wait::{self, Waiting};
@@ -14,7 +13,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use tern_abi::*;
 use tern_engine::{ANY_SOURCE, Envelope, Mode, Pattern, StartedSend};
 use tern_mem::UserBuf;
-use tern_transport::{Reservation, SharedRange};
+use tern_transport::{JobMemory, Reservation, SharedRange};
 
 /// Tags of messages about the pointer, on the file's own context.
 const ASK_TAG: i32 = 1;
@@ -28,30 +27,39 @@ pub enum SharedPointer {
     AtFirst(AtomicU64),
 }
 
+/// What a rank has of the pointer before it knows whether all can share it.
+pub struct PointerOffer {
+    memory: Option<Arc<JobMemory>>,
+    /// Rank 0's word.
+    own: Option<Reservation>,
+}
+
+impl PointerOffer {
+    /// That of a rank of a file whose ranks run on one host, or not.
+    pub fn new(rank: u32, one_host: bool) -> Result<PointerOffer> {
+        let memory = enter().engine()?.transport().memory().ok().filter(|_| one_host);
+        let own = memory.as_ref().filter(|_| rank == 0).and_then(|memory| memory.reserve(8).ok());
+        Ok(PointerOffer { memory, own })
+    }
+
+    /// Whether this rank could share, and where rank 0 has the pointer.
+    pub fn words(&self) -> [u64; 2] {
+        [u64::from(self.memory.is_some()), self.own.as_ref().map_or(u64::MAX, Reservation::place)]
+    }
+
+    /// The pointer in memory that all share, if all could and this rank can map it.
+    pub fn accept(self, told: &[[u64; 2]]) -> Option<SharedPointer> {
+        let place = told[0][1];
+        let alike = told.iter().all(|words| words[0] == 1) && place != u64::MAX;
+        let range = self.memory.filter(|_| alike)?.map(place, 8).ok()?;
+        Some(SharedPointer::Word(range, self.own))
+    }
+}
+
 impl SharedPointer {
-    /// A new one; all ranks call.
-    pub fn new(participants: &Participants, hosts: &[u32]) -> Result<SharedPointer> {
-        let memory = {
-            let mut process = enter();
-            process.engine()?.transport().memory()
-        };
-        let mine = match &memory {
-            Ok(memory) if participants.rank == 0 => memory.reserve(8).ok(),
-            _ => None,
-        };
-        let has_memory = u64::from(memory.is_ok());
-        let place = mine.as_ref().map_or(u64::MAX, Reservation::place);
-        let (_, told) = agree(participants, Ok(()), &[has_memory, place])?;
-        let alike = hosts.iter().all(|host| *host == hosts[0]) && told.iter().all(|words| words[0] == 1);
-        let range = match memory {
-            Ok(memory) if alike && told[0][1] != u64::MAX => memory.map(told[0][1], 8).ok(),
-            _ => None,
-        };
-        let (_, told) = agree(participants, Ok(()), &[u64::from(range.is_some())])?;
-        Ok(match range {
-            Some(range) if told.iter().all(|words| words[0] == 1) => SharedPointer::Word(range, mine),
-            _ => SharedPointer::AtFirst(AtomicU64::new(0)),
-        })
+    /// The pointer at rank 0.
+    pub fn at_first(value: u64) -> SharedPointer {
+        SharedPointer::AtFirst(AtomicU64::new(value))
     }
 
     fn word(&self) -> &AtomicU64 {
@@ -66,16 +74,24 @@ impl SharedPointer {
     }
 
     /// Sets it; for rank 0, while no other rank uses it.
-    pub fn set(&self, facts: &FileFacts, value: u64) -> Result {
-        debug_assert_eq!(facts.me, 0);
+    pub fn set(&self, value: u64) {
         self.word().store(value, Ordering::SeqCst);
-        Ok(())
+    }
+
+    /// Where it is now, if all ranks have it in their memory.
+    pub fn peek(&self) -> Option<u64> {
+        matches!(self, SharedPointer::Word(..)).then(|| self.word().load(Ordering::Relaxed))
+    }
+
+    /// Moves it on, where this rank has it. Where it was.
+    pub fn advance_here(&self, more: u64) -> u64 {
+        self.word().fetch_add(more, Ordering::SeqCst)
     }
 
     /// Where it is, after `more` elements were added.
     pub fn advance(&self, call: &'static str, facts: &FileFacts, more: u64) -> Result<u64> {
         if self.is_here(facts) {
-            return Ok(self.word().fetch_add(more, Ordering::SeqCst));
+            return Ok(self.advance_here(more));
         }
         ask(call, facts, more)
     }

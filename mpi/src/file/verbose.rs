@@ -23,13 +23,14 @@ pub fn opened(process: &Process, file: &File) {
     let listed: Vec<String> =
         file.hints.listed().into_iter().map(|(key, value)| format!("{key}={value}")).collect();
     complain(&format!(
-        "file '{}' on {} (blocks of {} bytes), {} ranks: {} aggregators {:?} with two windows of {} bytes, data move {way}; {}",
+        "file '{}' on {} (blocks of {} bytes), {} ranks: {} aggregators {:?} with {} windows of {} bytes, data move {way}; {}",
         facts.path,
         facts.filesystem.name(),
         facts.block_bytes,
         facts.size(),
         together.aggregators.len(),
         together.aggregators,
+        together.slots,
         together.window_bytes,
         listed.join(" ")
     ));

@@ -133,7 +133,10 @@ fn set(fh: MPI_File, facts: &Arc<FileFacts>, wanted: Result<ViewArguments>) -> R
         info::change(&mut hints, &wanted.hints);
     }
     same.extend(hints.shared());
-    let wanted = once("MPI_File_set_view", facts, (wanted, &same), |_| facts.shared.set(facts, 0))?;
+    let wanted = once("MPI_File_set_view", facts, (wanted, &same), |_| {
+        facts.shared.set(0);
+        Ok(())
+    })?;
     let mut process = enter();
     let file = process.file_mut(fh)?;
     (file.view, file.position, file.hints) = (Arc::new(wanted.view), 0, hints);

@@ -209,7 +209,7 @@ impl MessageExchange {
                 }
                 WindowStage::Serving { flows, end } => {
                     let window = FileWindow { range: range.clone(), buf: &own.window, end: *end };
-                    let cover = self.writes.then(|| Cover(&own.cover));
+                    let cover = self.writes.then(|| Cover::of(&own.cover, own.window.len()));
                     if !serve(process, facts, flows, &window, cover) {
                         return None;
                     }
@@ -250,7 +250,7 @@ impl WindowOwner {
     fn save(&self, facts: Arc<FileFacts>, range: Range<u64>) -> Box<dyn FnOnce() -> Moved + Send> {
         let (window, bits) = (self.window.clone(), self.cover.clone());
         Box::new(move || {
-            let (cover, len) = (Cover(&bits), (range.end - range.start) as usize);
+            let (cover, len) = (Cover::of(&bits, window.len()), (range.end - range.start) as usize);
             let mut moved = Moved::default();
             cover.ranges(len, |filled| {
                 let offset = range.start + filled.start as u64;

@@ -16,7 +16,7 @@ use std::sync::Arc;
 use tern_abi::*;
 use tern_io::access::{self, StreamPart};
 use tern_io::plan::{PlanReason, choose};
-use tern_io::{AccessSpan, Moved, Plan, Storage, Switch, Tuning, View};
+use tern_io::{AccessSpan, Moved, Plan, ReadAhead, Storage, Switch, Tuning, View};
 use tern_mem::UserBuf;
 
 /// What a rank wants of a collective access.
@@ -72,6 +72,8 @@ enum OperationStage {
     Meeting(FileMeeting),
     /// The access of this rank alone is to be made, or is being made.
     Alone,
+    /// The same, but the ranks ask the system for what all want.
+    PageCache(ReadAhead),
     Shared(shared::SharedExchange),
     Messages(messages::MessageExchange),
     Settling(FileMeeting),
@@ -138,6 +140,10 @@ impl CollectiveTransfer {
                     Some(all) => self.met(process, &all),
                 },
                 OperationStage::Alone => return AccessStep::Work(self.alone()),
+                OperationStage::PageCache(ahead) => {
+                    let (facts, part, ahead) = (facts.clone(), self.part.clone(), ahead.clone());
+                    return AccessStep::Work(Box::new(move || ahead.read(&*facts.storage, &part)));
+                }
                 OperationStage::Shared(exchange) => match exchange.step(process, &facts, &self.part) {
                     Some(AccessStep::Ended) => self.settle(exchange_bytes(&self.stage)),
                     Some(step) => return step,
@@ -213,21 +219,28 @@ impl CollectiveTransfer {
 
     fn plan(&mut self, process: &mut Process, spans: &[AccessSpan], (any, all): (u64, u64)) {
         let (facts, together) = (&self.access.facts, &self.access.facts.together);
+        let from_cache = !self.access.writes && facts.has_one_page_cache() && ReadAhead::is_worth_it(spans);
         let choice = match choose(spans) {
             _ if any & 1 != 0 || facts.size() == 1 => None,
             _ if all & 2 != 0 => Some(PlanReason::Aggregate),
+            PlanReason::Aggregate if from_cache => Some(PlanReason::PageCache),
             choice => Some(choice),
         };
         verbose::chosen(process, facts, self.access.call, choice);
+        if choice == Some(PlanReason::PageCache) {
+            self.stage = OperationStage::PageCache(ReadAhead::new(spans, facts.me));
+            return;
+        }
         if choice != Some(PlanReason::Aggregate) {
             self.stage = OperationStage::Alone;
             return;
         }
-        let plan = Plan::new(spans, &together.aggregators, together.window_bytes, together.align);
-        self.stage = if together.is_shared() {
-            OperationStage::Shared(shared::SharedExchange::new(facts, plan, spans, self.access.writes))
+        let writes = self.access.writes;
+        self.stage = if let Some(pool) = &together.pool {
+            OperationStage::Shared(shared::SharedExchange::new(facts, pool, spans, writes))
         } else {
-            OperationStage::Messages(messages::MessageExchange::new(facts, plan, spans, self.access.writes))
+            let plan = Plan::new(spans, &together.aggregators, together.window_bytes, together.align);
+            OperationStage::Messages(messages::MessageExchange::new(facts, plan, spans, writes))
         };
     }
 
@@ -286,6 +299,9 @@ pub fn alone(
     let tuning = if locks { &Tuning { sieve_write: 0, ..*tuning } } else { tuning };
     let mut moved =
         if writes { access::write(storage, part, tuning) } else { access::read(storage, part, tuning) };
+    if writes {
+        facts.written(&span);
+    }
     if locks && let Err(error) = storage.unlock(span.start, span.end) {
         moved.error.get_or_insert(error);
     }

@@ -1,138 +1,155 @@
 //! Data that move between ranks and windows through memory that all ranks of a host share, without messages.
 //!
-//! Each aggregator has two windows in turn. A rank copies its pieces of a window to or from it at their places in the file, and counts itself.
-//! The aggregator writes a window when all have come whose data it may hold, and counts windows that it has read or written. A bit for each
-//! byte says what was filled, so nothing else is written.
+//! A rank copies its pieces of a window to or from the window's slot at their places in the file, and counts itself. Whoever has nothing to
+//! copy writes the next window to which all have come, or reads the next one whose slot nobody uses any more. Bits say which bytes
+//! were filled, so nothing else is written. [`tern_io::pool`] says which windows there are.
 
 use super::super::facts::FileFacts;
 use super::AccessStep;
 use crate::core::process::Process;
-use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use tern_io::access::StreamPart;
 use tern_io::storage::{read_all, write_all};
-use tern_io::{AccessSpan, Cover, Moved, Plan};
+use tern_io::{AccessSpan, Cover, Moved, PoolWalk, PoolWindow};
 use tern_mem::UserBuf;
 use tern_transport::{JobMemory, Reservation, SharedRange};
 
-/// Windows of an aggregator.
-const SLOTS: usize = 2;
-/// Words of an aggregator's memory, each in a line of its own: windows that it is through with.
-const PUBLISHED: usize = 0;
-/// Ranks that have come to a slot, in all.
-const COME: [usize; SLOTS] = [64, 128];
-/// Where the file ends in a window that was read.
-const END: [usize; SLOTS] = [192, 256];
+/// Slots of one rank's memory at most; with two, one is copied while the other is with the file.
+pub(super) const SLOTS_MAX: usize = 4;
+/// Bytes of a window at most: what was copied is still in a second-level cache when the file takes it.
+pub(super) const WINDOW_BYTES_MAX: u64 = 512 << 10;
+/// Slots that a write uses at most: while one rank writes, the others are not far ahead, and what they copy stays in a cache.
+const WRITE_SLOTS: usize = 8;
+
+/// Words of the first memory, each in a line of its own: windows that somebody has taken to read or write, and ranks that do so now.
+const TAKEN: usize = 0;
+const BUSY: usize = 64;
+/// Words of each memory, one for each slot: windows that were read or written, ranks that have come, where the file ends in a window that
+/// was read.
+const DONE: usize = 128;
+const COME: usize = DONE + 64 * SLOTS_MAX;
+const END: usize = COME + 64 * SLOTS_MAX;
 /// Behind the words, the windows; behind those, their bits.
 const WINDOWS: usize = 4096;
+const _: () = assert!(END + 64 * SLOTS_MAX <= WINDOWS);
 
-/// Bytes of an aggregator's memory.
-pub(super) fn bytes(window_bytes: usize) -> usize {
-    WINDOWS + SLOTS * (window_bytes + 8 * Cover::words(window_bytes))
+/// Bytes of one rank's memory.
+pub(super) fn bytes(window_bytes: usize, slots: usize) -> usize {
+    WINDOWS + slots * (window_bytes + 8 * Cover::words(window_bytes))
 }
 
-/// The windows of all aggregators.
-pub(super) struct AggregatorWindows {
+/// The memory of all ranks that give some.
+pub(super) struct WindowPool {
     ranges: Vec<SharedRange>,
     window_bytes: usize,
+    /// Slots of each.
+    slots: usize,
     /// What this rank gives back in the end.
     _own: Option<Reservation>,
 }
 
-impl AggregatorWindows {
-    /// Maps them, if that can be done.
+impl WindowPool {
+    /// Maps it, if that can be done.
     pub(super) fn map(
         memory: &JobMemory,
         places: Vec<u64>,
-        window_bytes: usize,
+        (window_bytes, slots): (usize, usize),
         own: Option<Reservation>,
-    ) -> Option<AggregatorWindows> {
-        let map = |place: u64| memory.map(place, bytes(window_bytes)).ok();
+    ) -> Option<WindowPool> {
+        let map = |place: u64| memory.map(place, bytes(window_bytes, slots)).ok();
         let ranges = places.into_iter().map(map).collect::<Option<Vec<_>>>()?;
-        Some(AggregatorWindows { ranges, window_bytes, _own: own })
+        Some(WindowPool { ranges, window_bytes, slots, _own: own })
     }
 
-    fn word(&self, aggregator: usize, word: usize) -> &AtomicU64 {
-        self.ranges[aggregator].word(word)
+    /// Slots in all.
+    pub(super) fn slots(&self) -> usize {
+        self.ranges.len() * self.slots
+    }
+
+    /// The memory of a slot, and its number there. Slots that are used one after the other are in different memories.
+    fn place(&self, slot: usize) -> (&SharedRange, usize) {
+        (&self.ranges[slot % self.ranges.len()], slot / self.ranges.len())
+    }
+
+    fn word(&self, first: usize, slot: usize) -> &AtomicU64 {
+        let (range, number) = self.place(slot);
+        range.word(first + 64 * number)
+    }
+
+    fn common(&self, word: usize) -> &AtomicU64 {
+        self.ranges[0].word(word)
     }
 
     /// The first bytes of a slot.
-    fn buffer(&self, aggregator: usize, slot: usize, len: usize) -> UserBuf {
+    fn buffer(&self, slot: usize, len: usize) -> UserBuf {
         assert!(len <= self.window_bytes, "{len} bytes in a window of {}", self.window_bytes);
-        let base = self.ranges[aggregator].at(WINDOWS + slot * self.window_bytes, len);
+        let (range, number) = self.place(slot);
+        let base = range.at(WINDOWS + number * self.window_bytes, len);
         // SAFETY: within the mapping, which lives as long as the file's facts, which every user of the buffer holds. By the counters,
-        // ranks and aggregator do not use a slot at once, and ranks have different bytes of it.
+        // nobody copies to or from a slot while it is with the file, and ranks have different bytes of it.
         unsafe { UserBuf::contiguous(base, len) }
     }
 
-    fn cover(&self, aggregator: usize, slot: usize) -> Cover<'_> {
+    fn cover(&self, slot: usize) -> Cover<'_> {
         let words = Cover::words(self.window_bytes);
-        let at = WINDOWS + SLOTS * self.window_bytes + slot * 8 * words;
-        let first = self.ranges[aggregator].at(at, 8 * words).cast::<AtomicU64>();
+        let (range, number) = self.place(slot);
+        let at = WINDOWS + self.slots * self.window_bytes + number * 8 * words;
+        let first = range.at(at, 8 * words).cast::<AtomicU64>();
         // SAFETY: within the mapping, aligned since windows are a multiple of 8 bytes, initialized by the system; atomics may be shared.
-        Cover(unsafe { std::slice::from_raw_parts(first, words) })
+        Cover::of(unsafe { std::slice::from_raw_parts(first, words) }, self.window_bytes)
+    }
+
+    /// Takes one of the places of those who read or write, of which there are so many.
+    fn begin_work(&self, most: u64) -> bool {
+        let more = |busy: u64| (busy < most).then_some(busy + 1);
+        self.common(BUSY).fetch_update(Ordering::SeqCst, Ordering::SeqCst, more).is_ok()
+    }
+
+    fn end_work(&self) {
+        self.common(BUSY).fetch_sub(1, Ordering::SeqCst);
     }
 }
 
 /// An exchange under way.
 pub(super) struct SharedExchange {
-    plan: Arc<Plan>,
-    spans: Vec<AccessSpan>,
     writes: bool,
-    /// Positions among the file's aggregators, by domain.
-    places: Vec<usize>,
-    client: AggregatorClient,
-    aggregator: Option<Aggregator>,
-    bytes: u64,
-    /// The others have not been woken for what this aggregator has published.
-    has_published: bool,
-}
-
-/// What this rank does as one that has data.
-struct AggregatorClient {
-    round: u64,
-    /// How many domains of the round are done; the first is another one for each rank.
-    done: usize,
-    /// Windows of each aggregator before the next one.
-    windows: Vec<u64>,
-}
-
-/// What it does as one that has windows.
-struct Aggregator {
-    domain: usize,
-    round: u64,
-    /// Windows before the next one.
-    windows: u64,
-    is_counted: bool,
+    me: AccessSpan,
+    /// The next window for this rank's copies, and the walk behind it.
+    copies: (Option<PoolWindow>, PoolWalk),
+    /// The same for the file.
+    works: (Option<PoolWindow>, PoolWalk),
+    /// How many ranks may read or write at once.
+    workers: u64,
     is_working: bool,
+    bytes: u64,
+    /// The others have not been woken for what this rank has published.
+    has_published: bool,
 }
 
 impl SharedExchange {
     /// Begins.
-    pub(super) fn new(facts: &FileFacts, plan: Plan, spans: &[AccessSpan], writes: bool) -> SharedExchange {
-        let all = &facts.together.aggregators;
-        let place = |rank: &u32| all.iter().position(|other| other == rank).expect("it is an aggregator");
-        let places: Vec<usize> = plan.domains.iter().map(|(rank, _)| place(rank)).collect();
-        let mut order = facts.together.order();
-        let windows: Vec<u64> = places.iter().map(|place| order.windows[*place].0).collect();
-        let aggregator = facts.domain_of(&plan).map(|domain| Aggregator {
-            domain,
-            round: 0,
-            windows: windows[domain],
-            is_counted: false,
+    pub(super) fn new(
+        facts: &FileFacts,
+        pool: &WindowPool,
+        spans: &[AccessSpan],
+        writes: bool,
+    ) -> SharedExchange {
+        let together = &facts.together;
+        let slots = if writes { pool.slots().min(WRITE_SLOTS) } else { pool.slots() };
+        let size = (pool.window_bytes as u64, together.align);
+        let mut walk = PoolWalk::new(&spans.into(), size, slots, &together.order().pool);
+        let first = (walk.next(), walk);
+        SharedExchange {
+            writes,
+            me: spans[facts.me as usize],
+            copies: first.clone(),
+            works: first,
+            workers: if writes { together.writers } else { together.aggregators.len() as u64 },
             is_working: false,
-        });
-        // All ranks count the windows of all, so that they know their numbers the next time.
-        for (domain, place) in places.iter().enumerate() {
-            let full = (0..plan.rounds()).filter(|round| comers(spans, &plan.window(domain, *round)) > 0);
-            order.windows[*place].0 += full.count() as u64;
+            bytes: 0,
+            has_published: false,
         }
-        let client = AggregatorClient { round: 0, done: 0, windows };
-        drop(order);
-        let plan = Arc::new(plan);
-        let spans = spans.to_vec();
-        SharedExchange { plan, spans, writes, places, client, aggregator, bytes: 0, has_published: false }
     }
 
     /// Bytes of this rank that were moved.
@@ -147,114 +164,109 @@ impl SharedExchange {
         facts: &Arc<FileFacts>,
         part: &StreamPart,
     ) -> Option<AccessStep> {
+        let Some(pool) = &facts.together.pool else { return Some(AccessStep::Ended) };
+        self.wake_others(process, facts);
+        while self.copy(pool, part) {}
+        self.wake_others(process, facts);
+        if self.is_working {
+            return None;
+        }
+        if let Some(window) = self.take_window(pool) {
+            self.is_working = true;
+            return Some(AccessStep::Work(work(facts.clone(), window, self.writes)));
+        }
+        // All windows have been copied, and each is or was with somebody.
+        (self.copies.0.is_none() && self.works.0.is_none()).then(|| {
+            facts.together.order().pool = self.copies.1.clone().into_state();
+            if self.writes {
+                facts.written(&(0..0));
+            }
+            AccessStep::Ended
+        })
+    }
+
+    fn wake_others(&mut self, process: &Process, facts: &FileFacts) {
         if std::mem::take(&mut self.has_published) {
             (0..facts.size()).for_each(|rank| process.ring_of(facts, rank));
         }
-        let client = self.step_client(process, facts, part);
-        AccessStep::of_both(client, self.step_aggregator(facts))
     }
 
-    /// Whether this rank has moved all its data.
-    fn step_client(&mut self, process: &Process, facts: &FileFacts, part: &StreamPart) -> bool {
-        let (plan, domains) = (self.plan.clone(), self.plan.domains.len());
-        let Some(windows) = &facts.together.windows else { return true };
-        while self.client.round < plan.rounds() {
-            while self.client.done < domains {
-                let domain = (facts.me as usize + self.client.done) % domains;
-                let range = plan.window(domain, self.client.round);
-                if comers(&self.spans, &range) > 0 {
-                    if self.spans[facts.me as usize].meets(&range) {
-                        let number = self.client.windows[domain];
-                        if !self.visit(windows, (domain, number), &range, part) {
-                            return false;
-                        }
-                        process.ring_of(facts, plan.domains[domain].0);
-                    }
-                    self.client.windows[domain] += 1;
-                }
-                self.client.done += 1;
+    /// Copies this rank's pieces to or from the next window, if it is time. Whether it was.
+    fn copy(&mut self, pool: &WindowPool, part: &StreamPart) -> bool {
+        let Some(window) = &self.copies.0 else { return false };
+        if self.me.meets(&window.range) {
+            let done = pool.word(DONE, window.slot).load(Ordering::Acquire);
+            if done < window.turn + u64::from(!self.writes) {
+                return false;
             }
-            (self.client.round, self.client.done) = (self.client.round + 1, 0);
+            let moved = if self.writes { fill(pool, window, part) } else { empty(pool, window, part) };
+            self.bytes += moved;
+            let come = pool.word(COME, window.slot).fetch_add(1, Ordering::SeqCst) + 1;
+            self.has_published |= come == window.come.end;
         }
+        self.copies.0 = self.copies.1.next();
         true
     }
 
-    /// Copies this rank's pieces to or from a window, if it is time.
-    fn visit(
-        &mut self,
-        windows: &AggregatorWindows,
-        (domain, number): (usize, u64),
-        range: &Range<u64>,
-        part: &StreamPart,
-    ) -> bool {
-        let (place, slot) = (self.places[domain], (number % SLOTS as u64) as usize);
-        let published = windows.word(place, PUBLISHED).load(Ordering::Acquire);
-        let is_time = if self.writes { published + SLOTS as u64 > number } else { published > number };
-        if !is_time {
-            return false;
-        }
-        let buf = windows.buffer(place, slot, (range.end - range.start) as usize);
-        if self.writes {
-            let cover = windows.cover(place, slot);
-            part.runs_within(range, |run, at| {
-                let to = (run.offset - range.start) as usize;
-                UserBuf::copy(&part.buf, at, &buf, to, run.len as usize);
-                cover.mark(to..to + run.len as usize);
-                self.bytes += run.len;
-            });
-        } else {
-            let end = windows.word(place, END[slot]).load(Ordering::Relaxed);
-            part.runs_within(range, |run, at| {
-                let len = run.len.min(end.saturating_sub(run.offset));
-                UserBuf::copy(&buf, (run.offset - range.start) as usize, &part.buf, at, len as usize);
-                self.bytes += len;
-            });
-        }
-        windows.word(place, COME[slot]).fetch_add(1, Ordering::SeqCst);
-        true
-    }
-
-    /// What is to be done with a window; [`AccessStep::Ended`] after the last one.
-    fn step_aggregator(&mut self, facts: &Arc<FileFacts>) -> Option<AccessStep> {
-        let Some(own) = &mut self.aggregator else { return Some(AccessStep::Ended) };
-        let windows = facts.together.windows.as_ref()?;
-        if own.is_working {
+    /// The next window for the file, if it is time and not too many do that.
+    fn take_window(&mut self, pool: &WindowPool) -> Option<PoolWindow> {
+        if !self.is_ready(pool)? || !pool.begin_work(self.workers) {
             return None;
         }
-        while own.round < self.plan.rounds() {
-            let range = self.plan.window(own.domain, own.round);
-            let comers = comers(&self.spans, &range);
-            if comers == 0 {
-                own.round += 1;
-                continue;
-            }
-            let (place, slot) = (self.places[own.domain], (own.windows % SLOTS as u64) as usize);
-            let mut order = facts.together.order();
-            let expected = &mut order.windows[place].1[slot];
-            // Those who write must have come. Those who have read from the slot before must have gone.
-            if self.writes && !own.is_counted {
-                (*expected, own.is_counted) = (*expected + comers, true);
-            }
-            if windows.word(place, COME[slot]).load(Ordering::Acquire) != *expected {
-                return None;
-            }
-            if !self.writes {
-                *expected += comers;
-            }
-            own.is_working = true;
-            return Some(AccessStep::Work(work(facts.clone(), (place, slot), range, self.writes)));
+        // Somebody else may have taken it meanwhile, and then be about to take the next.
+        let window = self.works.0.clone()?;
+        let (number, taken) = (window.number, pool.common(TAKEN));
+        if taken.compare_exchange(number, number + 1, Ordering::SeqCst, Ordering::SeqCst).is_ok() {
+            self.works.0 = self.works.1.next();
+            return Some(window);
         }
-        Some(AccessStep::Ended)
+        pool.end_work();
+        self.has_published = true;
+        None
+    }
+
+    /// Whether the next window that nobody has taken can be read or written; `None` if all were taken.
+    fn is_ready(&mut self, pool: &WindowPool) -> Option<bool> {
+        let taken = pool.common(TAKEN).load(Ordering::Acquire);
+        while self.works.0.as_ref().is_some_and(|window| window.number < taken) {
+            self.works.0 = self.works.1.next();
+        }
+        let window = self.works.0.as_ref()?;
+        let come = pool.word(COME, window.slot).load(Ordering::Acquire);
+        Some(come == if self.writes { window.come.end } else { window.come.start })
     }
 
     /// The file has given or taken a window.
     pub(super) fn worked(&mut self) {
-        self.has_published = true;
-        if let Some(own) = &mut self.aggregator {
-            (own.is_working, own.is_counted) = (false, false);
-            (own.windows, own.round) = (own.windows + 1, own.round + 1);
-        }
+        (self.has_published, self.is_working) = (true, false);
     }
+}
+
+/// Copies this rank's pieces to a window.
+fn fill(pool: &WindowPool, window: &PoolWindow, part: &StreamPart) -> u64 {
+    let (range, mut bytes) = (&window.range, 0);
+    let buf = pool.buffer(window.slot, (range.end - range.start) as usize);
+    let cover = pool.cover(window.slot);
+    part.runs_within(range, |run, at| {
+        let to = (run.offset - range.start) as usize;
+        UserBuf::copy(&part.buf, at, &buf, to, run.len as usize);
+        cover.mark(to..to + run.len as usize);
+        bytes += run.len;
+    });
+    bytes
+}
+
+/// Copies this rank's pieces from a window, as far as the file goes.
+fn empty(pool: &WindowPool, window: &PoolWindow, part: &StreamPart) -> u64 {
+    let (range, mut bytes) = (&window.range, 0);
+    let buf = pool.buffer(window.slot, (range.end - range.start) as usize);
+    let end = pool.word(END, window.slot).load(Ordering::Relaxed);
+    part.runs_within(range, |run, at| {
+        let len = run.len.min(end.saturating_sub(run.offset));
+        UserBuf::copy(&buf, (run.offset - range.start) as usize, &part.buf, at, len as usize);
+        bytes += len;
+    });
+    bytes
 }
 
 impl Process {
@@ -266,39 +278,39 @@ impl Process {
     }
 }
 
-/// How many ranks come to a window.
-fn comers(spans: &[AccessSpan], range: &Range<u64>) -> u64 {
-    spans.iter().filter(|span| span.meets(range)).count() as u64
-}
-
 /// Reads or writes a window, and publishes that.
-fn work(
-    facts: Arc<FileFacts>,
-    (place, slot): (usize, usize),
-    range: Range<u64>,
-    writes: bool,
-) -> Box<dyn FnOnce() -> Moved + Send> {
+fn work(facts: Arc<FileFacts>, window: PoolWindow, writes: bool) -> Box<dyn FnOnce() -> Moved + Send> {
     Box::new(move || {
-        let Some(windows) = &facts.together.windows else { return Moved::default() };
-        let len = (range.end - range.start) as usize;
-        let buf = windows.buffer(place, slot, len);
-        let mut moved = Moved::default();
+        let Some(pool) = &facts.together.pool else { return Moved::default() };
+        let moved = if writes { save(&facts, pool, &window) } else { load(&facts, pool, &window) };
+        pool.word(DONE, window.slot).fetch_add(1, Ordering::SeqCst);
+        pool.end_work();
         if writes {
-            let cover = windows.cover(place, slot);
-            cover.ranges(len, |filled| {
-                let offset = range.start + filled.start as u64;
-                let (bytes, outcome) = write_all(&*facts.storage, &buf, filled.start, filled.len(), offset);
-                moved.bytes += bytes as u64;
-                moved.error = outcome.err();
-                moved.error.is_none()
-            });
-            cover.clear(len);
-        } else {
-            let (bytes, outcome) = read_all(&*facts.storage, &buf, 0, len, range.start);
-            moved = Moved { bytes: bytes as u64, error: outcome.err() };
-            windows.word(place, END[slot]).store(range.start + moved.bytes, Ordering::Relaxed);
+            facts.begin_writeback(&window.range);
         }
-        windows.word(place, PUBLISHED).fetch_add(1, Ordering::SeqCst);
         moved
     })
+}
+
+fn save(facts: &FileFacts, pool: &WindowPool, window: &PoolWindow) -> Moved {
+    let (range, mut moved) = (&window.range, Moved::default());
+    let len = (range.end - range.start) as usize;
+    let (buf, cover) = (pool.buffer(window.slot, len), pool.cover(window.slot));
+    cover.ranges(len, |filled| {
+        let offset = range.start + filled.start as u64;
+        let (bytes, outcome) = write_all(&*facts.storage, &buf, filled.start, filled.len(), offset);
+        moved.bytes += bytes as u64;
+        moved.error = outcome.err();
+        moved.error.is_none()
+    });
+    cover.clear(len);
+    moved
+}
+
+fn load(facts: &FileFacts, pool: &WindowPool, window: &PoolWindow) -> Moved {
+    let range = &window.range;
+    let len = (range.end - range.start) as usize;
+    let (bytes, outcome) = read_all(&*facts.storage, &pool.buffer(window.slot, len), 0, len, range.start);
+    pool.word(END, window.slot).store(range.start + bytes as u64, Ordering::Relaxed);
+    Moved { bytes: bytes as u64, error: outcome.err() }
 }
