@@ -157,13 +157,14 @@ const OFI: Instance = Instance {
         "stress",
         "flood_",
         "queue_",
+        "session",
     ],
     ranks_max: usize::MAX,
 };
 const OFI_SOCKETS: Instance = Instance {
     name: "ofi-sockets",
     environment: &[("TERN_TRANSPORT", "ofi"), ("TERN_OFI_PROVIDER", "sockets")],
-    programs: &["p2p_", "coll_data"],
+    programs: &["p2p_", "coll_data", "session_after"],
     ..OFI
 };
 
@@ -172,14 +173,14 @@ const RXD_RANKS_MAX: usize = 4;
 const OFI_RXD: Instance = Instance {
     name: "ofi-rxd",
     environment: &[("TERN_TRANSPORT", "ofi"), ("TERN_OFI_PROVIDER", "udp;ofi_rxd")],
-    programs: &["p2p_", "coll_data"],
+    programs: &["p2p_", "coll_data", "session_after"],
     ranks_max: RXD_RANKS_MAX,
     ..OFI
 };
 const OFI_SHM: Instance = Instance {
     name: "ofi-shm",
     environment: &[("TERN_TRANSPORT", "ofi"), ("TERN_OFI_PROVIDER", "shm")],
-    programs: &["p2p_", "coll_data"],
+    programs: &["p2p_", "coll_data", "session_after"],
     ..OFI
 };
 

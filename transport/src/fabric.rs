@@ -174,9 +174,9 @@ impl Fabric {
         self.network.as_mut().map(|network| network.tcp_mut())
     }
 
-    /// Whether there is [`Fabric::say_goodbye`], which can be taken back; otherwise, [`Fabric::close`] is the end.
-    pub fn can_come_back(&self) -> bool {
-        self.network.as_ref().is_none_or(|network| network.can_come_back())
+    /// Whether a provider of libfabric carries messages: its endpoint must be closed before its library ends.
+    pub fn has_provider(&self) -> bool {
+        self.network.as_ref().is_some_and(|network| network.has_provider())
     }
 
     /// Tells the peers that this rank goes, and not by a broken connection. What it still owes them, [`Transport::poll`] sees to.

@@ -159,8 +159,8 @@ pub fn attach(process: &mut Process) -> Result {
     if process.job.is_some() {
         return Err(fail(
             MPI_ERR_OTHER,
-            "MPI_Finalize has closed the connections of this rank to other hosts, and under this launcher or with libfabric \
-             they are made only once: keep a session open across MPI_Finalize, and others may follow",
+            "MPI_Finalize has closed the connections of this rank to other hosts, and this launcher, which has been told that the \
+             rank has ended, passes no addresses on any more: keep a session open across MPI_Finalize, and others may follow",
         ));
     }
     let mut job = tern_job::join().map_err(|error| fail(MPI_ERR_OTHER, error.to_string()))?;
@@ -277,11 +277,26 @@ pub fn send_what_is_left(call: &'static str) {
 /// them meanwhile: peers that leave later wait for acknowledgements.
 fn can_return(process: &mut Process) -> bool {
     let by_mpirun = process.job.as_ref().is_some_and(|job| !job.takes_leave());
-    let can = |engine: &mut process::ProcessEngine| {
-        let fabric = engine.transport();
-        fabric.is_networked() && fabric.can_come_back()
+    let is_networked = |engine: &mut process::ProcessEngine| engine.transport().is_networked();
+    by_mpirun && progress::runs() && process.engine_mut().is_some_and(is_networked)
+}
+
+/// The process ends. A provider of libfabric must not be in use when its library ends, and some leave files where their endpoint
+/// was not closed.
+extern "C" fn close_provider_at_exit() {
+    if phase() != Phase::Finalized {
+        return;
+    }
+    let is_away = {
+        let process = enter();
+        process.waiting.away && process.objects.sessions.is_empty()
     };
-    by_mpirun && progress::runs() && process.engine_mut().is_some_and(can)
+    if is_away {
+        progress::stop();
+        let mut process = enter();
+        process.set_engine(None);
+        process.waiting.bell = None;
+    }
 }
 
 /// A session follows after the last user of MPI had gone.
@@ -319,7 +334,15 @@ fn leave_network(process: &mut Process) {
     };
     let fabric = engine.transport();
     if returns {
-        return fabric.say_goodbye();
+        fabric.say_goodbye();
+        if fabric.has_provider() {
+            static AT_EXIT: std::sync::Once = std::sync::Once::new();
+            AT_EXIT.call_once(|| {
+                // SAFETY: the C library calls it once, at the exit or before it unloads this library.
+                unsafe { libc::atexit(close_provider_at_exit) };
+            });
+        }
+        return;
     }
     fabric.close();
     process.set_engine(None);

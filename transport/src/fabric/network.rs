@@ -201,21 +201,23 @@ impl Network {
         self.note.as_deref()
     }
 
-    /// Whether this rank can come back after a farewell. A provider of libfabric knows none.
-    pub(super) fn can_come_back(&self) -> bool {
-        self.ofi.is_none()
-    }
-
     pub(super) fn say_goodbye(&mut self) {
+        self.ofi.iter_mut().for_each(Ofi::say_goodbye);
         self.tcp.say_goodbye();
     }
 
     pub(super) fn come_back(&mut self) {
+        self.ofi.iter_mut().for_each(Ofi::come_back);
         self.tcp.come_back();
     }
 
     pub(super) fn owes_something(&self) -> bool {
-        self.tcp.owes_something()
+        self.tcp.owes_something() || self.ofi.as_ref().is_some_and(Ofi::owes_something)
+    }
+
+    /// Whether a provider of libfabric carries messages: its endpoint must be closed before its library ends.
+    pub(super) fn has_provider(&self) -> bool {
+        self.ofi.is_some()
     }
 
     pub(super) fn close(&mut self) {

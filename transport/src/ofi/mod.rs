@@ -14,6 +14,7 @@
 //! | what there is, for a person | `survey.rs` |
 //! | long messages, which are read from the sender's memory | `exposed.rs`, `rendezvous.rs` |
 //! | windows, which peers read and write | `windows.rs` |
+//! | going, and coming back | `farewell.rs` |
 //! | all together | `transport.rs` |
 //!
 //! The crate `tern-libfabric` has the calls.
@@ -21,6 +22,7 @@
 mod early;
 mod endpoint_address;
 mod exposed;
+mod farewell;
 mod limits;
 mod packet;
 mod provider;

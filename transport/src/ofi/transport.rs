@@ -17,7 +17,7 @@ use super::reads::{OfiReader, OfiReads};
 use super::windows::WindowAccess;
 use crate::config::OfiConfig;
 use crate::fingerprint::{FINGERPRINT_BYTES, SettingsFingerprint};
-use crate::tcp::{Directory, SocketBell, Void};
+use crate::tcp::{Directory, SocketBell};
 use crate::{Am, Doorbell, Failure, Full, Header, Limits, Peer, Sink, Token, Transport, WindowMemory};
 
 /// Why a rank cannot use libfabric.
@@ -66,12 +66,13 @@ const STALLING: [&str; 2] = ["sockets", "udp;ofi_rxd"];
 #[derive(Clone, Copy, Default)]
 pub(super) struct OfiPeer {
     was_asked: bool,
+    /// Packets have gone to it since this rank last said that no more will.
     pub(super) was_sent_to: bool,
-    /// It has all that was sent to it.
-    is_answered: bool,
-    /// Packets have come from it, and, last, the one that says that no more will.
+    /// This rank has said so, and it has not said that it has all of them.
+    pub(super) owes_answer: bool,
+    /// Packets have come from it since it last said that no more will, and whether it has said so since this rank came (back).
     pub(super) has_sent: bool,
-    has_ended: bool,
+    pub(super) has_ended: bool,
     /// A message of it is being read, and what comes behind that has to wait.
     pub(super) is_held: bool,
     /// It has no endpoint that this one reaches, and is reached by sockets.
@@ -174,11 +175,14 @@ pub struct Ofi {
     pub(super) returns: Vec<(Peer, u8)>,
     bell: Arc<SocketBell>,
     /// Ranks that send nothing more, and wait to hear that all has come.
-    unanswered: Vec<Peer>,
+    pub(super) unanswered: Vec<Peer>,
+    /// Peers that are to be told that this rank sends nothing more, and until when it waits for their answers, while it goes.
+    pub(super) untold: Vec<Peer>,
+    pub(super) goes_until: Option<Instant>,
     early: EarlyPackets,
     pub(super) counters: OfiCounters,
     /// What ends the job, and when.
-    lost: Option<(Failure, Instant)>,
+    pub(super) lost: Option<(Failure, Instant)>,
 }
 
 impl Ofi {
@@ -221,6 +225,8 @@ impl Ofi {
             returns: Vec::new(),
             bell,
             unanswered: Vec::new(),
+            untold: Vec::new(),
+            goes_until: None,
             early: EarlyPackets::default(),
             counters: OfiCounters::default(),
             lost: None,
@@ -267,27 +273,8 @@ impl Ofi {
         !(self.exposed.is_empty() && self.inbound.is_empty() && self.returns.is_empty())
     }
 
-    /// Waits until all that was sent has arrived, for the end of the job, at which all ranks call this. Of a packet that has left nobody
-    /// knows whether it arrived. So each rank says to those that it has sent to that it sends nothing more, they answer, and it stays
-    /// until those that have sent to it have said the same.
-    pub fn close(&mut self) {
-        let until = Instant::now() + Duration::from_secs(OFI_CLOSE_S_MAX);
-        let peers = 0..self.links.len() as Peer;
-        let mut untold: Vec<Peer> = peers.filter(|&peer| self.links[peer as usize].was_sent_to).collect();
-        while !(untold.is_empty() && self.is_through()) && self.lost.is_none() && Instant::now() < until {
-            untold.retain(|&peer| self.send_mark(peer, OfiPacketKind::Last).is_err());
-            self.poll(&mut Void);
-        }
-    }
-
-    fn is_through(&self) -> bool {
-        let is_open =
-            |link: &OfiPeer| (link.was_sent_to && !link.is_answered) || (link.has_sent && !link.has_ended);
-        !self.has_unsent() && self.unanswered.is_empty() && !self.links.iter().any(is_open)
-    }
-
     /// Sends a packet that says nothing but its mark.
-    fn send_mark(&mut self, peer: Peer, kind: OfiPacketKind) -> Result<(), Full> {
+    pub(super) fn send_mark(&mut self, peer: Peer, kind: OfiPacketKind) -> Result<(), Full> {
         let way = self.way(peer).ok_or(Full)?.marked(kind);
         let am = Am { header: Header::default(), extended: &[], body: &UserBuf::empty(), offset: 0, len: 0 };
         self.send_slot(peer, way, &am)
@@ -535,10 +522,10 @@ impl<S: Sink> OfiArrivals<'_, S> {
         let link = &mut self.links[from as usize];
         match kind {
             OfiPacketKind::Last => {
-                link.has_ended = true;
+                (link.has_ended, link.has_sent) = (true, false);
                 self.unanswered.push(from);
             }
-            OfiPacketKind::Answer => link.is_answered = true,
+            OfiPacketKind::Answer => link.owes_answer = false,
             OfiPacketKind::Message | OfiPacketKind::Offer | OfiPacketKind::Return => {
                 link.has_sent = true;
                 self.counters.received += 1;
@@ -666,6 +653,9 @@ impl Ofi {
         }
         if !self.unanswered.is_empty() {
             self.answer();
+        }
+        if !self.untold.is_empty() {
+            self.tell();
         }
         if !self.early.is_empty() {
             self.look_for_lost();
