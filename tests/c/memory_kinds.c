@@ -1,7 +1,9 @@
-/* Kinds of memory (MPI-5.0 section 11.4.3): what sessions and communicators say of those that are there.
+/* Kinds of memory (MPI-5.0 section 11.4.3): what sessions, communicators, windows and files say of those that
+ * are there.
  * ranks: 1 2
  * instances: default
  */
+#include <unistd.h>
 #include "check.h"
 
 static int names(MPI_Info info, const char *kind)
@@ -15,6 +17,35 @@ static int names(MPI_Info info, const char *kind)
     snprintf(wanted, sizeof wanted, ",%s,", kind);
     found = strstr(value, wanted) != NULL;
     return found;
+}
+
+/* What is made of a communicator may have buffers of the kinds that the communicator's session has asked for. */
+static void of_window(MPI_Comm comm, int asked)
+{
+    MPI_Win win;
+    MPI_Info used;
+    int value = 0;
+    MUST(MPI_Win_create(&value, sizeof value, 1, MPI_INFO_NULL, comm, &win));
+    MUST(MPI_Win_get_info(win, &used));
+    CHECK(names(used, "system") && names(used, "mpi"));
+    CHECK_EQ(names(used, "mpi:alloc_mem"), asked);
+    MPI_Info_free(&used);
+    MUST(MPI_Win_free(&win));
+}
+
+static void of_file(MPI_Comm comm, int asked)
+{
+    MPI_File file;
+    MPI_Info used;
+    char name[64] = "";
+    if (check_rank == 0) snprintf(name, sizeof name, "/tmp/tern-kinds-%d-%d", (int)getpid(), asked);
+    MPI_Bcast(name, sizeof name, MPI_CHAR, 0, MPI_COMM_WORLD);
+    MUST(MPI_File_open(comm, name, MPI_MODE_RDWR | MPI_MODE_CREATE | MPI_MODE_DELETE_ON_CLOSE, MPI_INFO_NULL, &file));
+    MUST(MPI_File_get_info(file, &used));
+    CHECK(names(used, "system") && names(used, "mpi"));
+    CHECK_EQ(names(used, "mpi:alloc_mem"), asked);
+    MPI_Info_free(&used);
+    MUST(MPI_File_close(&file));
 }
 
 int main(int argc, char **argv)
@@ -37,6 +68,8 @@ int main(int argc, char **argv)
     MUST(MPI_Comm_get_info(comm, &used));
     CHECK(names(used, "mpi:alloc_mem"));
     MPI_Info_free(&used);
+    of_window(comm, 1);
+    of_file(comm, 1);
     MPI_Comm_free(&comm);
     MPI_Group_free(&group);
     MUST(MPI_Session_finalize(&session));
@@ -44,5 +77,7 @@ int main(int argc, char **argv)
     CHECK(names(used, "system") && names(used, "mpi"));
     CHECK(!names(used, "mpi:alloc_mem"));
     MPI_Info_free(&used);
+    of_window(MPI_COMM_WORLD, 0);
+    of_file(MPI_COMM_WORLD, 0);
     return check_finish();
 }

@@ -102,11 +102,12 @@ entry! {
 }
 
 /// The assertions of section 7.4.4. Tern is correct and no slower without them, so it only remembers them.
-const KNOWN_HINTS: [&str; 4] = [
+const KNOWN_HINTS: [&str; 5] = [
     "mpi_assert_no_any_tag",
     "mpi_assert_no_any_source",
     "mpi_assert_exact_length",
     "mpi_assert_allow_overtaking",
+    "mpi_assert_strict_persistent_collective_ordering",
 ];
 
 /// All hints that are known, as section 7.4.4 asks: those not given with their default.

@@ -1,6 +1,7 @@
 //! Sessions (MPI 5.0 section 11.3): MPI without `MPI_COMM_WORLD`, from process sets to groups to communicators
 //! (`comm_from_group.rs`).
 
+use crate::comm::object::Comm;
 use crate::comm::sets::{PROCESS_SETS, members};
 use crate::core::boundary::{Out, OutText};
 use crate::core::entry::entry;
@@ -73,6 +74,12 @@ impl Process {
         let session = self.objects.sessions.origin(comm.0).and_then(|session| self.session(session).ok());
         let requested = session.map_or_else(memory_kinds::of_world, |session| session.memory_kinds.clone());
         memory_kinds::supported(&requested)
+    }
+
+    /// Takes away the communicator that a window or a file has for itself.
+    pub fn remove_own_comm(&mut self, comm: MPI_Comm) -> Option<Box<Comm>> {
+        self.objects.sessions.forget(comm.0);
+        self.objects.comms.remove(comm)
     }
 
     /// The session of a handle.

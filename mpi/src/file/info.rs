@@ -36,7 +36,7 @@ entry! {
         used.set("cb_nodes", &file.facts.together.aggregators.len().to_string());
         used.set("cb_block_size", &file.facts.together.align.to_string());
         used.set("filename", &file.facts.path);
-        used.set(memory_kinds::KEY, &memory_kinds::supported(&memory_kinds::of_world()));
+        used.set(memory_kinds::KEY, &process.memory_kinds(file.comm));
         info_used.set(process.new_info(used)?);
         Ok(())
     }

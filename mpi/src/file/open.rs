@@ -43,7 +43,7 @@ entry! {
         let own = own_comm(comm)?;
         let opened = open(own, arguments);
         if opened.is_err() {
-            enter().objects.comms.remove(own);
+            enter().remove_own_comm(own);
         }
         let (fh, opened) = opened?;
         fh.set(opened);
@@ -174,7 +174,9 @@ fn own_comm(comm: MPI_Comm) -> Result<MPI_Comm> {
     own.children = children;
     own.name = format!("the communicator of a file on {}", this.name);
     let handle = process.objects.comms.insert(own);
-    handle.ok_or_else(|| fail(MPI_ERR_NO_MEM, "2^18 communicators exist: free some"))
+    let handle = handle.ok_or_else(|| fail(MPI_ERR_NO_MEM, "2^18 communicators exist: free some"))?;
+    process.objects.sessions.inherit(comm.0, handle.0);
+    Ok(handle)
 }
 
 fn hash(text: &str) -> u64 {
@@ -392,7 +394,7 @@ fn free(fh: MPI_File) {
     let Some(file) = process.objects.files.table.remove(fh.0) else { return };
     serve::end(&mut process, &file.facts);
     process.objects.errhandlers.release(file.errhandler);
-    if let Some(comm) = process.objects.comms.remove(file.comm) {
+    if let Some(comm) = process.remove_own_comm(file.comm) {
         process.leave_shm_comm(comm.shm_comm);
     }
 }

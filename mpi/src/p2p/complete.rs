@@ -424,7 +424,7 @@ impl<'a> Faults<'a> {
     }
 
     fn note(&mut self, index: usize, ended: Option<Ended>) {
-        let Ended { status, error } = ended.unwrap_or(Ended { status: MPI_Status::EMPTY, error: None });
+        let Some(Ended { status, error }) = ended else { return self.statuses.at(index).store_empty() };
         self.statuses.at(index).store(&status);
         if let Some(error) = error {
             self.failed.push((index, error.code()));

@@ -283,7 +283,7 @@ fn make(
     match &made {
         Ok((win, _)) if is_watched => watch(call, comm, *win)?,
         Ok(_) => {}
-        Err(_) => _ = enter().objects.comms.remove(own),
+        Err(_) => _ = enter().remove_own_comm(own),
     }
     made
 }
@@ -310,7 +310,9 @@ fn own_comm(call: &'static str, comm: MPI_Comm) -> Result<MPI_Comm> {
     own.children = children;
     own.name = format!("the communicator of a window on {}", this.name);
     let handle = process.objects.comms.insert(own);
-    handle.ok_or_else(|| fail(MPI_ERR_NO_MEM, "2^18 communicators exist: free some"))
+    let handle = handle.ok_or_else(|| fail(MPI_ERR_NO_MEM, "2^18 communicators exist: free some"))?;
+    process.objects.sessions.inherit(comm.0, handle.0);
+    Ok(handle)
 }
 
 fn make_on(
@@ -651,7 +653,7 @@ fn free(win: MPI_Win) {
         engine.withdraw(far);
     }
     process.objects.errhandlers.release(window.errhandler);
-    if let Some(comm) = process.objects.comms.remove(window.comm) {
+    if let Some(comm) = process.remove_own_comm(window.comm) {
         process.leave_shm_comm(comm.shm_comm);
     }
 }

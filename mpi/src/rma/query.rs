@@ -39,8 +39,8 @@ entry! {
     safe fn MPI_Win_get_info(win: MPI_Win, info_used: Out<'_, MPI_Info>) on win {
         let mut process = enter();
         let window = process.window(win)?;
-        let mut used = used(&window.info, window.constants.flavor);
-        used.set(memory_kinds::KEY, &memory_kinds::supported(&memory_kinds::of_world()));
+        let (mut used, comm) = (used(&window.info, window.constants.flavor), window.comm);
+        used.set(memory_kinds::KEY, &process.memory_kinds(comm));
         info_used.set(process.new_info(used)?);
         Ok(())
     }
