@@ -84,6 +84,70 @@ fn sentences_are_short() {
     judge(complaints);
 }
 
+/// What the pages on conformance name is there: programs that test, and files of the source.
+#[test]
+fn what_conformance_names_is_there() {
+    let mut sources = HashSet::new();
+    names_under(&root(), &mut sources);
+    let mut complaints = Vec::new();
+    for page in
+        pages().into_iter().filter(|page| page.parent().is_some_and(|folder| folder.ends_with("conformance")))
+    {
+        for row in rows(&read(&page)).iter().filter(|row| row.len() == 4) {
+            for name in row[3].iter().filter(|name| !is_test(name)) {
+                complaints.push(format!("{}: there is no test '{name}'", page.display()));
+            }
+            let files = row[2].iter().filter(|name| name.contains('/') || name.ends_with(".rs"));
+            for name in files.filter(|name| !root().join(name).exists() && !sources.contains(*name)) {
+                complaints.push(format!("{}: there is no file '{name}'", page.display()));
+            }
+        }
+    }
+    judge(complaints);
+}
+
+/// A file by its path, or a program of the conformance suite by its name.
+fn is_test(name: &str) -> bool {
+    if name.contains('/') {
+        root().join(name).exists()
+    } else {
+        root().join("tests/c").join(name).with_extension("c").exists()
+    }
+}
+
+/// Names of files of the source, at any depth.
+fn names_under(folder: &Path, names: &mut HashSet<String>) {
+    for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+        let name = entry.file_name().to_string_lossy().into_owned();
+        if entry.path().is_dir() && !name.starts_with('.') && name != "target" && name != "build" {
+            names_under(&entry.path(), names);
+        } else if name.ends_with(".rs") {
+            names.insert(name);
+        }
+    }
+}
+
+/// The words in code of each cell, by row of a table.
+fn rows(text: &str) -> Vec<Vec<Vec<String>>> {
+    let mut rows: Vec<Vec<Vec<String>>> = Vec::new();
+    for event in events(text) {
+        match event {
+            // What stands behind a table is in no cell.
+            Event::Start(Tag::TableHead | Tag::TableRow) | Event::End(TagEnd::Table) => rows.push(Vec::new()),
+            Event::Start(Tag::TableCell) => {
+                rows.last_mut().into_iter().for_each(|row: &mut Vec<_>| row.push(Vec::new()))
+            }
+            Event::Code(word) => {
+                if let Some(cell) = rows.last_mut().and_then(|row| row.last_mut()) {
+                    cell.push(word.to_string());
+                }
+            }
+            _ => {}
+        }
+    }
+    rows
+}
+
 /// The sentences of paragraphs and lists. Headings, tables and code are none.
 fn sentences(text: &str) -> Vec<String> {
     let mut paragraphs = vec![String::new()];

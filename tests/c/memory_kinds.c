@@ -38,7 +38,7 @@ static void of_file(MPI_Comm comm, int asked)
     MPI_File file;
     MPI_Info used;
     char name[64] = "";
-    if (check_rank == 0) snprintf(name, sizeof name, "/tmp/tern-kinds-%d-%d", (int)getpid(), asked);
+    if (check_rank == 0) snprintf(name, sizeof name, "/tmp/kinds-%d-%d", (int)getpid(), asked);
     MPI_Bcast(name, sizeof name, MPI_CHAR, 0, MPI_COMM_WORLD);
     MUST(MPI_File_open(comm, name, MPI_MODE_RDWR | MPI_MODE_CREATE | MPI_MODE_DELETE_ON_CLOSE, MPI_INFO_NULL, &file));
     MUST(MPI_File_get_info(file, &used));
