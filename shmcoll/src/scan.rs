@@ -66,9 +66,13 @@ impl<S: CallHost> ShmCall<'_, S> {
     }
 
     /// Sums travel from rank to rank in the lines of the flags. That is one line for each rank to read: if each read those of all ranks
-    /// below, the last would not have its own sum sooner, and calls in a row would take as much longer as there are ranks.
+    /// below, the last would not have its own sum sooner, and calls in a row would take as much longer as there are ranks. Without a slot,
+    /// the low ranks may be many calls ahead: where ranks share cores, each wait for a higher one is a change of core for all of them.
     fn scan_payloads(&mut self, scan: &Scan) -> CallResult {
-        let eager = self.begin_eager_writing()?;
+        let eager = self.shm_comm.begin_eager_payload();
+        if !self.is_highest() {
+            self.free(eager)?;
+        }
         let (mut sum, mut below) = (payload_of(&scan.own, 0, scan.bytes), None);
         if let Some(before) = self.shm_comm.rank().checked_sub(1) {
             self.wait(self.shm_comm.contributed(eager, before))?;

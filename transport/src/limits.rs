@@ -156,8 +156,12 @@ pub const ANNOUNCED_BYTES_MAX: usize = 8 * 1024;
 pub const READERS_MAX: usize = 4;
 
 /// Flags of a shared buffer. A rank has two for posts, two for turns, one that says how far it is and one for those who read its memory.
-/// An eager slot has one for the root, and one a rank for contributions. The rest are for eager steps without a slot.
-pub const SHARED_BUFFER_FLAGS: usize = (6 + EAGER_SLOTS) * SHM_COMM_RANKS_MAX + EAGER_SLOTS + EAGER_PAYLOADS;
+/// An eager step has one for the root, and one a rank for contributions, whether it has a slot or not.
+pub const SHARED_BUFFER_FLAGS: usize =
+    (6 + EAGER_SLOTS + EAGER_PAYLOADS) * SHM_COMM_RANKS_MAX + EAGER_SLOTS + EAGER_PAYLOADS;
+
+/// Counts of those who sleep on the flags of a shm communicator. So many fit one line, beside those of the gate.
+pub const FLAG_SLEEPERS: usize = 32;
 
 /// Bytes of data of a shared buffer.
 pub const SHARED_BUFFER_DATA_BYTES: usize = SYNC_BUFFERS * SYNC_BUFFER_BYTES + EAGER_SLOTS * EAGER_SLOT_BYTES;

@@ -23,6 +23,10 @@ impl Lines for PricedLines {
         self.scheduler.raise(self.rank, line, (count, mark), None);
     }
 
+    fn raise_progress(&self, line: usize, count: u64, mark: u64) {
+        self.raise(line, count, mark);
+    }
+
     /// Where no rank comes with another mark, none has to be left.
     fn raise_count(&self, line: usize, count: u64) {
         self.scheduler.raise(self.rank, line, (count, 0), None);

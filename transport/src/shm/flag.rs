@@ -63,6 +63,47 @@ impl Flag {
         payload
     }
 
+    /// As in a new segment.
+    pub(crate) fn clear(&self) {
+        self.raise_with(0, 0, &[0; FLAG_PAYLOAD_BYTES]);
+    }
+
+    /// Of a flag that never has a payload: asks to be woken once it is raised so high, or sooner for another who asks. How often
+    /// anybody has been woken so far.
+    pub(crate) fn await_count(&self, count: u64) -> u64 {
+        let wakes = self.wakes().load(Ordering::Acquire);
+        let lower = |awaited: u64| (awaited == 0 || count < awaited).then_some(count);
+        let _ = self.awaited().fetch_update(Ordering::SeqCst, Ordering::SeqCst, lower);
+        wakes
+    }
+
+    /// Of such a flag, by who has raised it so high: whether those who asked are to be woken.
+    pub(crate) fn has_come_to_awaited(&self, count: u64) -> bool {
+        let awaited = self.awaited().load(Ordering::Relaxed);
+        let has_come = awaited != 0 && awaited <= count;
+        if has_come {
+            // Who has asked in between, and is forgotten here, finds that somebody has been woken, and asks again.
+            self.awaited().store(0, Ordering::Relaxed);
+            self.wakes().store(self.wakes().load(Ordering::Relaxed) + 1, Ordering::Release);
+        }
+        has_come
+    }
+
+    /// The lowest count for which somebody asks to be woken; zero: nobody does.
+    fn awaited(&self) -> &AtomicU64 {
+        &self.payload[0]
+    }
+
+    fn wakes(&self) -> &AtomicU64 {
+        &self.payload[1]
+    }
+
+    /// The half of [`Flag::await_count`] that changes, for the kernel to compare and sleep on.
+    #[cfg(not(loom))]
+    pub(crate) fn wakes_word(&self) -> &std::sync::atomic::AtomicU32 {
+        super::futex::changing_half(self.wakes())
+    }
+
     /// Where many ranks count up and down: one more, unless there are `most`.
     #[inline]
     pub(crate) fn enter(&self, most: u64) -> bool {
@@ -152,6 +193,36 @@ mod models {
                 lines[0].raise_with(round, 0, &payload(round as u8));
             }
             reader.join().unwrap();
+        });
+    }
+
+    /// Two wait for one flag to get to different counts, which it passes: whoever asks and then finds the flag too low is woken, or finds
+    /// that somebody has been woken since it asked.
+    #[test]
+    fn who_awaits_a_count_is_woken() {
+        loom::model(|| {
+            let flag = Arc::new(Flag::new());
+            let waiters = [2, 3].map(|count| {
+                let flag = flag.clone();
+                thread::spawn(move || {
+                    let wakes = flag.await_count(count);
+                    loom::sync::atomic::fence(Ordering::SeqCst);
+                    let sleeps = flag.count() < count;
+                    (sleeps, wakes, count)
+                })
+            });
+            for count in 1..=3u64 {
+                flag.raise(count, 0);
+                loom::sync::atomic::fence(Ordering::SeqCst);
+                flag.has_come_to_awaited(count);
+            }
+            for waiter in waiters {
+                let (sleeps, wakes, count) = waiter.join().unwrap();
+                assert!(
+                    !sleeps || flag.wakes().load(Ordering::Relaxed) > wakes,
+                    "nobody wakes who waits for {count}"
+                );
+            }
         });
     }
 }

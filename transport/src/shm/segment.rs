@@ -7,12 +7,12 @@
 use std::io;
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::ptr::NonNull;
-use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU8, AtomicU32, AtomicU64, Ordering};
 
 use nix::sys::resource::{Resource, getrlimit};
 
 use crate::config::TransportConfig;
-use crate::limits::{LINE_BYTES, PAGE_BYTES, SHARED_BUFFER_DATA_BYTES, SHARED_BUFFER_FLAGS};
+use crate::limits::{FLAG_SLEEPERS, LINE_BYTES, PAGE_BYTES, SHARED_BUFFER_DATA_BYTES, SHARED_BUFFER_FLAGS};
 
 use super::bell_words::BellWords;
 use super::flag::Flag;
@@ -82,10 +82,12 @@ pub(crate) struct ShmCommWords {
     /// The mark that all came with.
     pub(crate) gate_mark: AtomicU64,
     apart: [u64; 5],
-    /// In steps of two: who sleeps; the lowest bit: sleepers cannot make others fence.
-    pub(crate) sleepers: AtomicU32,
+    /// In steps of two: who sleeps until the gate opens; the lowest bit: sleepers cannot make others fence.
+    pub(crate) gate_sleepers: AtomicU32,
     /// Ranks that have left for good.
     pub(crate) left: AtomicU32,
+    /// The same of those who sleep on flags: on one of those whose number has the same remainder.
+    pub(crate) flag_sleepers: [AtomicU8; FLAG_SLEEPERS],
 }
 
 const _: () = assert!(size_of::<RegionControl>() == 4 * LINE_BYTES && size_of::<CellLine>() == LINE_BYTES);

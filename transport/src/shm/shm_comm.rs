@@ -96,6 +96,9 @@ pub trait Lines {
     /// Raises a flag. What this rank has written before is visible to whoever sees the count.
     fn raise(&self, line: usize, count: u64, mark: u64);
 
+    /// Raises a flag that never has a payload, and that others wait for until it is so high or higher.
+    fn raise_progress(&self, line: usize, count: u64, mark: u64);
+
     /// Raises a flag to a count that says which mark it is.
     fn raise_count(&self, line: usize, count: u64);
 
@@ -459,8 +462,8 @@ impl<L: Lines> ShmComm<L> {
         EagerStep { count, place: slot, free_at }
     }
 
-    /// Begins the next eager step of the call, in which one publishes no more than a flag payload: it has no eager slot, and more
-    /// of them may be under way.
+    /// Begins the next eager step of the call, in which nobody publishes or contributes more than a flag payload: it has no eager slot, and
+    /// more of them may be under way.
     #[inline]
     pub fn begin_eager_payload(&mut self) -> EagerStep {
         let count = self.step();
@@ -557,7 +560,7 @@ impl<L: Lines> ShmComm<L> {
     #[inline]
     pub fn end_eager(&self, eager: EagerStep) {
         self.told.set(self.calls);
-        self.lines.raise(self.through_line(self.member.rank), eager.count, self.mark);
+        self.lines.raise_progress(self.through_line(self.member.rank), eager.count, self.mark);
     }
 }
 
@@ -659,7 +662,13 @@ impl<L: Lines> ShmComm<L> {
 
     #[inline]
     fn contribution_line(&self, eager: EagerStep, rank: u32) -> usize {
-        6 * self.ranks() + EAGER_SLOTS + EAGER_PAYLOADS + eager.place * self.ranks() + rank as usize
+        let (ranks, rank) = (self.ranks(), rank as usize);
+        let first = 6 * ranks + EAGER_SLOTS + EAGER_PAYLOADS;
+        match eager.place.checked_sub(EAGER_SLOTS) {
+            None => first + eager.place * ranks + rank,
+            // A rank's lie one after the other: who reads them in steps that follow each other gets the next ones with the first.
+            Some(flag) => first + EAGER_SLOTS * ranks + rank * EAGER_PAYLOADS + flag,
+        }
     }
 
     #[inline]

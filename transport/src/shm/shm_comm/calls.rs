@@ -80,7 +80,11 @@ impl<L: Lines> ShmComm<L> {
     #[inline]
     pub fn tell(&self) {
         if self.has_buffer && self.told.replace(self.calls) != self.calls {
-            self.lines.raise(self.through_line(self.member.rank), first_step_of(self.calls), self.mark);
+            self.lines.raise_progress(
+                self.through_line(self.member.rank),
+                first_step_of(self.calls),
+                self.mark,
+            );
         }
     }
 
@@ -111,7 +115,11 @@ impl<L: Lines> ShmComm<L> {
         }
         self.left = Some(self.calls);
         self.told.set(self.calls);
-        self.lines.raise(self.through_line(self.member.rank), self.calls << STEP_BITS | HAS_LEFT, self.mark);
+        self.lines.raise_progress(
+            self.through_line(self.member.rank),
+            self.calls << STEP_BITS | HAS_LEFT,
+            self.mark,
+        );
     }
 
     /// What has to be waited for before this rank may begin its next call, if anything: a rank that has not yet left a

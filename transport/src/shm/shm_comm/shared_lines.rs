@@ -2,7 +2,7 @@
 
 use std::ptr::NonNull;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, Ordering, compiler_fence, fence};
+use std::sync::atomic::{AtomicU8, AtomicU32, Ordering, compiler_fence, fence};
 use std::time::Duration;
 
 use tern_mem::UserBuf;
@@ -63,7 +63,7 @@ impl ShmComm {
         let lines = SharedLines { words, buffer, bell, _segment: segment, fences: !reached };
         // Those who sleep may have to rely on others' fences.
         if !lines.bell.reaches_all() {
-            lines.words().sleepers.fetch_or(NEEDS_FENCE, Ordering::SeqCst);
+            lines.ask_for_fences();
         }
         ShmComm::over(lines, member, has_buffer)
     }
@@ -91,7 +91,7 @@ pub(crate) fn clear(segment: &Segment, leader: Peer, slot: u32, size: u32) -> bo
     if (slot as usize) < SHARED_BUFFERS && size as usize <= SHM_COMM_RANKS_MAX {
         let flags = segment.shared_flags(leader, slot);
         // SAFETY: the shared buffer has so many, and the segment is mapped.
-        (0..flags_of(size as usize)).for_each(|line| unsafe { flags.add(line).as_ref() }.raise(0, 0));
+        (0..flags_of(size as usize)).for_each(|line| unsafe { flags.add(line).as_ref() }.clear());
     }
     lines.arrivals.clear();
     lines.gate.store(0, Ordering::Relaxed);
@@ -101,7 +101,7 @@ pub(crate) fn clear(segment: &Segment, leader: Peer, slot: u32, size: u32) -> bo
 
 /// Flags that a shm communicator of so many ranks uses.
 const fn flags_of(size: usize) -> usize {
-    (6 + EAGER_SLOTS) * size + EAGER_SLOTS + EAGER_PAYLOADS
+    (6 + EAGER_SLOTS + EAGER_PAYLOADS) * size + EAGER_SLOTS + EAGER_PAYLOADS
 }
 
 const _: () = assert!(flags_of(SHM_COMM_RANKS_MAX) == SHARED_BUFFER_FLAGS);
@@ -111,21 +111,31 @@ impl Lines for SharedLines {
     fn raise(&self, line: usize, count: u64, mark: u64) {
         let flag = self.flag(line);
         flag.raise(count, mark);
-        self.raised(flag);
+        self.raised(line, flag);
+    }
+
+    #[inline]
+    fn raise_progress(&self, line: usize, count: u64, mark: u64) {
+        let flag = self.flag(line);
+        flag.raise(count, mark);
+        compiler_fence(Ordering::SeqCst);
+        if self.fences || self.flag_sleepers(line).load(Ordering::Relaxed) != 0 {
+            self.wake_awaiting(line, flag, count);
+        }
     }
 
     #[inline]
     fn raise_count(&self, line: usize, count: u64) {
         let flag = self.flag(line);
         flag.raise_count(count);
-        self.raised(flag);
+        self.raised(line, flag);
     }
 
     #[inline]
     fn raise_with(&self, line: usize, count: u64, mark: u64, payload: &FlagPayload) {
         let flag = self.flag(line);
         flag.raise_with(count, mark, payload);
-        self.raised(flag);
+        self.raised(line, flag);
     }
 
     #[inline]
@@ -168,7 +178,7 @@ impl Lines for SharedLines {
         words.arrivals.clear();
         words.gate_mark.store(mark, Ordering::Relaxed);
         words.gate.swap(count, Ordering::SeqCst);
-        if words.sleepers.load(Ordering::SeqCst) & !NEEDS_FENCE != 0 {
+        if words.gate_sleepers.load(Ordering::SeqCst) & !u32::from(NEEDS_FENCE) != 0 {
             futex::wake_all(futex::changing_half(&words.gate));
         }
     }
@@ -214,41 +224,102 @@ impl SharedLines {
         self.buffer.as_ref().expect("a communicator that moves data has a shared buffer")
     }
 
+    /// Those who sleep on this flag, and on others whose numbers have the same remainder: where ranks outnumber the cores somebody
+    /// always sleeps, and a system call for each flag that is raised would take longer than all else.
+    #[inline]
+    fn flag_sleepers(&self, line: usize) -> &AtomicU8 {
+        &self.words().flag_sleepers[line % FLAG_SLEEPERS]
+    }
+
+    /// This process cannot make others fence when it goes to sleep.
+    fn ask_for_fences(&self) {
+        let words = self.words();
+        words.gate_sleepers.fetch_or(NEEDS_FENCE.into(), Ordering::SeqCst);
+        words.flag_sleepers.iter().for_each(|sleepers| {
+            sleepers.fetch_or(NEEDS_FENCE, Ordering::SeqCst);
+        });
+    }
+
     /// After raising a flag: wakes those who sleep on it. While nobody sleeps this is one load; as with the bell, it
     /// is the sleeper who makes sure that this load did not pass the store.
     #[inline]
-    fn raised(&self, flag: &Flag) {
+    fn raised(&self, line: usize, flag: &Flag) {
         compiler_fence(Ordering::SeqCst);
-        if self.fences || self.words().sleepers.load(Ordering::Relaxed) != 0 {
-            self.wake(flag);
+        if self.fences || self.flag_sleepers(line).load(Ordering::Relaxed) != 0 {
+            self.wake(line, flag);
         }
     }
 
     #[inline(never)]
-    fn wake(&self, flag: &Flag) {
-        fence(Ordering::SeqCst);
-        if self.words().sleepers.load(Ordering::Relaxed) & !NEEDS_FENCE != 0 {
+    fn wake(&self, line: usize, flag: &Flag) {
+        if self.is_slept_on(line) {
             futex::wake_all(flag.futex_word());
         }
     }
 
+    /// Wakes those who sleep until the flag gets so far. Each call raises such a flag, and they wait for many calls: woken by each, they
+    /// would take the core from the rank that they wait for.
+    #[inline(never)]
+    fn wake_awaiting(&self, line: usize, flag: &Flag, count: u64) {
+        if self.is_slept_on(line) && flag.has_come_to_awaited(count) {
+            futex::wake_all(flag.wakes_word());
+        }
+    }
+
+    fn is_slept_on(&self, line: usize) -> bool {
+        fence(Ordering::SeqCst);
+        self.flag_sleepers(line).load(Ordering::Relaxed) & !NEEDS_FENCE != 0
+    }
+
     fn sleep(&self, watch: &ShmWatch, armed: Option<u32>, timeout: Option<Duration>) {
         let words = self.words();
-        words.sleepers.fetch_add(SLEEPER, Ordering::SeqCst);
-        self.bell.fence_all();
-        let (word, seen) = match *watch {
-            ShmWatch::Gate { .. } => (futex::changing_half(&words.gate), self.gate()),
-            ShmWatch::Flag { line, .. } | ShmWatch::Sole { line, .. } | ShmWatch::Progress { line, .. } => {
-                let flag = self.flag(line);
-                (flag.futex_word(), flag.count())
+        match *watch {
+            ShmWatch::Gate { .. } => {
+                words.gate_sleepers.fetch_add(SLEEPER.into(), Ordering::SeqCst);
+                self.bell.fence_all();
+                let seen = self.gate();
+                self.sleep_while_pending(
+                    watch,
+                    seen,
+                    (futex::changing_half(&words.gate), seen),
+                    armed,
+                    timeout,
+                );
+                words.gate_sleepers.fetch_sub(SLEEPER.into(), Ordering::SeqCst);
             }
-        };
-        if watch.is_pending_at(seen) {
-            self.sleep_on((word, seen as u32), armed, timeout);
+            ShmWatch::Flag { line, .. } | ShmWatch::Sole { line, .. } | ShmWatch::Progress { line, .. } => {
+                self.flag_sleepers(line).fetch_add(SLEEPER, Ordering::SeqCst);
+                self.sleep_on_flag(watch, self.flag(line), armed, timeout);
+                self.flag_sleepers(line).fetch_sub(SLEEPER, Ordering::SeqCst);
+            }
         }
-        words.sleepers.fetch_sub(SLEEPER, Ordering::SeqCst);
         if armed.is_some() {
             self.bell.disarm();
+        }
+    }
+
+    fn sleep_on_flag(&self, watch: &ShmWatch, flag: &Flag, armed: Option<u32>, timeout: Option<Duration>) {
+        if let ShmWatch::Progress { count, .. } = *watch {
+            let wakes = flag.await_count(count);
+            self.bell.fence_all();
+            return self.sleep_while_pending(watch, flag.count(), (flag.wakes_word(), wakes), armed, timeout);
+        }
+        self.bell.fence_all();
+        let seen = flag.count();
+        self.sleep_while_pending(watch, seen, (flag.futex_word(), seen), armed, timeout);
+    }
+
+    /// Sleeps on a word that has this value, if what is watched, seen so, is still pending.
+    fn sleep_while_pending(
+        &self,
+        watch: &ShmWatch,
+        seen: u64,
+        (word, value): (&AtomicU32, u64),
+        armed: Option<u32>,
+        timeout: Option<Duration>,
+    ) {
+        if watch.is_pending_at(seen) {
+            self.sleep_on((word, value as u32), armed, timeout);
         }
     }
 
@@ -260,7 +331,9 @@ impl SharedLines {
     }
 }
 
-/// In the word of sleepers: somebody who sleeps cannot make others pass a fence.
-const NEEDS_FENCE: u32 = 1;
-/// In the word of sleepers: one of them.
-const SLEEPER: u32 = 2;
+/// In a count of sleepers: somebody who sleeps cannot make others pass a fence.
+const NEEDS_FENCE: u8 = 1;
+/// In a count of sleepers: one of them. On a flag that is at most one thread of each rank.
+const SLEEPER: u8 = 2;
+
+const _: () = assert!(NEEDS_FENCE as usize + SLEEPER as usize * SHM_COMM_RANKS_MAX <= u8::MAX as usize);
