@@ -51,14 +51,17 @@ place_library() {
 place_foreign() {
     [ -e "$prefix/lib/$1/$2" ] || return 0
     mkdir -p "$work/$1"
-    for source in "$fortran"/glue/*.c "$root/compat/$1"/fortran/*.c; do
-        case $source in */glue/f08.c | */glue/large.c | */glue/handles.c | */glue/statuses.c | */openmpi/fortran/f08.c | */\*.c) continue ;; esac
+    [ "$1" != mpich ] || mpich_routines
+    for source in "$fortran"/glue/*.c "$root"/compat/fortran/*.c "$root/compat/$1"/fortran/*.c "$work/$1"/*.c; do
+        [ "$1" = mpich ] || case $source in */glue/f08.c | */glue/large.c) continue ;; esac
+        case $source in */glue/handles.c | */glue/statuses.c | */openmpi/fortran/f08.c | */\*.c) continue ;; esac
         $cc -std=gnu11 -O2 -fPIC -w -DTERN_FOREIGN -I"$root/compat/$1/include" -I"$root/compat/$1/fortran" \
             -I"$fortran/glue" -c "$source" \
             -o "$work/$1/$(basename "$source" .c).o" || fail "$source does not compile for $1"
     done
     other_names "$work/$1"/*.o >"$work/$1/names"
     [ "$1" != openmpi ] || module_names "$work/$1"/*.o >>"$work/$1/names"
+    [ "$1" != mpich ] || large_names "$work/$1"/*.o >>"$work/$1/names"
     $cc -shared -o "$work/$3" "$work/$1"/*.o "@$work/$1/names" -Wl,-soname,"$3" -Wl,--no-undefined \
         -Wl,-rpath,\$ORIGIN -Wl,--enable-new-dtags -L"$prefix/lib/$1" "-l:$2" -Wl,-rpath-link,"$prefix/lib" -pthread ||
         fail "$3 does not link"
@@ -70,6 +73,58 @@ other_names() {
     ${NM:-nm} -g --defined-only "$@" | sed -n 's/^[0-9a-f]* [TW] \(p\{0,1\}mpi_[a-z0-9_]*[a-z0-9]\)_$/\1/p' | sort -u |
         awk '{ print "-Wl,--defsym," $1 "=" $1 "_"; print "-Wl,--defsym," $1 "__=" $1 "_"
                print "-Wl,--defsym," toupper($1) "=" $1 "_" }'
+}
+
+# The routines with buffers of MPICH's module mpi_f08: each calls that for descriptors of C. See compat/mpich/fortran/gfortran.h.
+mpich_routines() {
+    {
+        printf '#define TS\n#include "gfortran.h"\n'
+        mpich_routines_of '' _f08ts_
+    } >"$work/mpich/routines.c"
+    {
+        printf '#define TS\n#define LARGE\n#include "gfortran.h"\n'
+        mpich_routines_of _c _f08ts_large_
+    } >"$work/mpich/routines_large.c"
+}
+
+# mpich_routines_of INFIX SUFFIX: pmpi_send_INFIX_f08ts with descriptors of gfortran's, as mpi_send_SUFFIX. What has no large form
+# stands behind a condition in the source.
+mpich_routines_of() {
+    awk -v infix="$1" -v suffix="$2" '
+        /^#ifndef LARGE/ { is_small = 1 }
+        /^#endif|^#else/ { is_small = 0 }
+        /^ENTRY_TS\(/ { head = ""; is_head = 1 }
+        is_head { head = head " " $0 }
+        is_head && /^{/ {
+            is_head = 0
+            if (infix != "" && is_small) next
+            sub(/^ *ENTRY_TS\(/, "", head); sub(/ *\) *{.*$/, "", head)
+            sub(/ HIDDEN\([a-z_]*\)/, "", head)
+            count = split(head, parameters, / *, */)
+            name = parameters[1]; taken = ""; passed = ""; callee = ""; hidden = ""; rooms = 0
+            for (i = 2; i <= count; i++) {
+                split(parameters[i], words, " "); type = words[1]; what = words[2]
+                comma = i > 2 ? ", " : ""
+                callee = callee comma type " " what
+                if (type == "Choice") {
+                    taken = taken comma "const Gfortran *" what
+                    passed = passed comma "described(" what ", &rooms[" rooms++ "])"
+                } else if (type == "ChoiceText") {
+                    taken = taken comma "TextIn " what; hidden = hidden ", size_t " what "_len"
+                    passed = passed comma "worded(" what ", " what "_len, &rooms[" rooms++ "])"
+                } else { taken = taken comma type " " what; passed = passed comma what }
+            }
+            target = "pmpi_" name infix "_f08ts"; made = "pmpi_" name suffix
+            printf "void %s(%s);\nvoid %s(%s%s);\n", target, callee, made, taken, hidden
+            printf "TWIN(mpi_%s%s, %s, %s%s);\n", name, suffix, made, taken, hidden
+            printf "void %s(%s%s)\n{\n    Described rooms[%d];\n    %s(%s);\n}\n\n", made, taken, hidden, rooms, target, passed
+        }' "$fortran"/glue/*.inc
+}
+
+# Without buffers, large counts are only another name.
+large_names() {
+    ${NM:-nm} -g --defined-only "$@" | sed -n 's/^[0-9a-f]* [TW] \(p\{0,1\}mpi_[a-z0-9_]*\)_c_f08_$/\1/p' | sort -u |
+        awk '{ print "-Wl,--defsym," $1 "_f08_large_=" $1 "_c_f08_" }'
 }
 
 # Open MPI's module mpi_f08 passes what mpif.h passes, and leaves ierror out by a null address.

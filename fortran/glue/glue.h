@@ -226,10 +226,15 @@ extern MPI_Status mpi_fortran_status_ignore_, mpi_fortran_statuses_ignore_;
 extern char mpi_fortran_argv_null_, mpi_fortran_argvs_null_;
 #endif
 
+/* Whether an address is one of them. An ABI may have another variable for it in mpi_f08 (commons.h). */
+#ifndef TERN_OTHER_COMMONS
+#define IS(at, constant) ((const void *)(at) == (const void *)&mpi_fortran_##constant##_)
+#endif
+
 static inline void *buffer_at(const void *at)
 {
-    if (at == &mpi_fortran_bottom_) return MPI_BOTTOM;
-    if (at == &mpi_fortran_in_place_) return MPI_IN_PLACE;
+    if (IS(at, bottom)) return MPI_BOTTOM;
+    if (IS(at, in_place)) return MPI_IN_PLACE;
 #ifdef MPI_BUFFER_AUTOMATIC
     if (at == &mpi_fortran_buffer_automatic_) return MPI_BUFFER_AUTOMATIC;
 #endif
@@ -238,15 +243,15 @@ static inline void *buffer_at(const void *at)
 
 static inline int *weights_at(In at)
 {
-    if (at == &mpi_fortran_unweighted_) return MPI_UNWEIGHTED;
-    if (at == &mpi_fortran_weights_empty_) return MPI_WEIGHTS_EMPTY;
+    if (IS(at, unweighted)) return MPI_UNWEIGHTED;
+    if (IS(at, weights_empty)) return MPI_WEIGHTS_EMPTY;
     return (int *)at;
 }
 
 /* A status has the same eight integers in both languages. */
 static inline MPI_Status *status_out(StatusOut at)
 {
-    return at == &mpi_fortran_status_ignore_ ? MPI_STATUS_IGNORE : at;
+    return IS(at, status_ignore) ? MPI_STATUS_IGNORE : at;
 }
 
 static inline const MPI_Status *status_in(StatusIn at)
@@ -256,7 +261,7 @@ static inline const MPI_Status *status_in(StatusIn at)
 
 static inline MPI_Status *statuses(StatusOut at)
 {
-    return at == &mpi_fortran_statuses_ignore_ ? MPI_STATUSES_IGNORE : at;
+    return IS(at, statuses_ignore) ? MPI_STATUSES_IGNORE : at;
 }
 
 /* ------------------------------------------------------------ strings */

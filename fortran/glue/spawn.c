@@ -29,14 +29,14 @@ static void drop_arguments(char **all)
 
 static int *errcodes(Out at)
 {
-    return at == &mpi_fortran_errcodes_ignore_ ? MPI_ERRCODES_IGNORE : at;
+    return IS(at, errcodes_ignore) ? MPI_ERRCODES_IGNORE : at;
 }
 
 ENTRY(comm_spawn, TextIn command, TextIn argv, In maxprocs, In info, In root, In comm, Out intercomm,
     Out array_of_errcodes, Out ierror, size_t command_len, size_t argv_len)
 {
     char *c_command = text(command, command_len);
-    char **c_argv = argv == &mpi_fortran_argv_null_ ? MPI_ARGV_NULL : arguments(argv, argv_len, argv_len);
+    char **c_argv = IS(argv, argv_null) ? MPI_ARGV_NULL : arguments(argv, argv_len, argv_len);
     MPI_Comm made;
     int code = MPI_Comm_spawn(c_command, c_argv, *maxprocs, Info(info), *root, Comm(comm), &made,
         errcodes(array_of_errcodes));
@@ -69,7 +69,7 @@ ENTRY(comm_spawn_multiple, In count, TextIn array_of_commands, TextIn array_of_a
 {
     int n = *count > 0 ? *count : 0;
     char **c_commands = commands_of(array_of_commands, commands_len, n);
-    char ***c_argv = array_of_argv == &mpi_fortran_argvs_null_ ? NULL : argument_rows(array_of_argv, argv_len, n);
+    char ***c_argv = IS(array_of_argv, argvs_null) ? NULL : argument_rows(array_of_argv, argv_len, n);
     Infos infos;
     Infos_from(&infos, array_of_info, n);
     MPI_Comm made;

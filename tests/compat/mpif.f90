@@ -42,9 +42,42 @@ program t
   call MPI_Send(rank, 1, MPI_INTEGER, size+5, 1, MPI_COMM_WORLD, ierr)
   call MPI_Error_class(ierr, n, x)
   if (n /= MPI_ERR_RANK) stop 12
+  call removed(rank)
   if (rank == 0) print *, 'ok ', trim(name)
   call MPI_Finalize(ierr)
 end program
+! What MPI-3.0 has removed, and old programs call.
+subroutine removed(rank)
+  implicit none
+  include 'mpif.h'
+  integer :: rank, first, second, extent, handler, lower, upper, made, other, ierr
+  integer :: lengths(3), places(3), types(3), got(4)
+  double precision :: values(2)
+  call MPI_ADDRESS(values(1), first, ierr)
+  call MPI_ADDRESS(values(2), second, ierr)
+  if (second - first /= 8) stop 20
+  lengths = [1, 1, 1]
+  places = [0, 4, 24]
+  types = [MPI_INTEGER, MPI_DOUBLE_PRECISION, MPI_UB]
+  call MPI_TYPE_STRUCT(3, lengths, places, types, made, ierr)
+  call MPI_TYPE_EXTENT(made, extent, ierr)
+  call MPI_TYPE_LB(made, lower, ierr)
+  call MPI_TYPE_UB(made, upper, ierr)
+  if (extent /= 24 .or. lower /= 0 .or. upper /= 24) stop 21
+  call MPI_TYPE_HVECTOR(2, 1, 8, MPI_INTEGER, other, ierr)
+  call MPI_TYPE_COMMIT(other, ierr)
+  got = -1
+  if (rank == 0) got = [1, 2, 3, 4]
+  call MPI_BCAST(got, 1, other, 0, MPI_COMM_WORLD, ierr)
+  if (got(1) /= 1 .or. got(3) /= 3 .or. (rank /= 0 .and. got(2) /= -1)) stop 22
+  call MPI_TYPE_FREE(other, ierr)
+  call MPI_TYPE_HINDEXED(2, lengths, places, MPI_INTEGER, other, ierr)
+  call MPI_TYPE_EXTENT(other, extent, ierr)
+  if (extent /= 8) stop 23
+  call MPI_ERRHANDLER_SET(MPI_COMM_WORLD, MPI_ERRORS_RETURN, ierr)
+  call MPI_ERRHANDLER_GET(MPI_COMM_WORLD, handler, ierr)
+  if (handler /= MPI_ERRORS_RETURN) stop 24
+end subroutine
 subroutine addup(a, b, n, t)
   integer :: n, t, i, a(n), b(n)
   do i = 1, n

@@ -57,9 +57,11 @@ abi() {
     done
     check "$name: constants are those of the public header" constants
     check "$name: Fortran with the public mpif.h" fortran_program
+    check "$name: Fortran with the public mpi_f08" module_program
     if [ "$name" = openmpi ]; then
-        check "$name: Fortran with the public mpi_f08" module_program
-        check "$name: C++ with the public bindings" cxx_program
+        check "$name: C++ with the bindings of MPI-2" cxx_program
+        check "$name: C++ with the public bindings" public_cxx_program
+        check "$name: tables of virtual functions are those of Open MPI 4" cxx_tables
     fi
 }
 
@@ -130,21 +132,46 @@ fortran_program() {
 }
 
 module_program() {
-    modules=${OPENMPI_MODULES:-/usr/lib/$(gcc -dumpmachine)/fortran/gfortran-mod-15/openmpi}
+    local beside=
+    if [ "$name" = mpich ]; then
+        modules=${MPICH_MODULES:-$public}
+    else
+        modules=${OPENMPI_MODULES:-/usr/lib/$(gcc -dumpmachine)/fortran/gfortran-mod-15/openmpi}
+        beside="-l:libmpi_usempif08.so.40 -l:libmpi_usempi_ignore_tkr.so.40"
+    fi
     [ -f "$modules/mpi_f08.mod" ] || { why="no mpi_f08.mod in $modules" && return 77; }
     command -v gfortran >/dev/null || { why="no gfortran" && return 77; }
-    gfortran -w -I"$modules" "$root/tests/compat/f08.f90" -o "$work/program" -L"$folder" -l:libmpi_usempif08.so.40 \
-        -l:libmpi_usempi_ignore_tkr.so.40 "$fortran" "-l:$library" -Wl,-rpath-link,"$prefix/lib" || return 1
-    "$prefix/bin/mpirun" --timeout 60 -n 3 "$work/program" | grep -q '^ ok'
+    for source in f08 sections; do
+        # shellcheck disable=SC2086
+        gfortran -w -I"$modules" "$root/tests/compat/$source.f90" -o "$work/program" -L"$folder" $beside "$fortran" "-l:$library" \
+            -Wl,-rpath-link,"$prefix/lib" || return 1
+        "$prefix/bin/mpirun" --timeout 60 -n 3 "$work/program" | grep -q '^ ok' || return 1
+        # Open MPI's module has no sections with gaps: its buffers are addresses.
+        [ "$name" = mpich ] || break
+    done
 }
 
+# With the project's own header of the bindings, and with the public one.
 cxx_program() {
-    bindings=${OPENMPI_CXX:-/usr/lib/$(gcc -dumpmachine)}
-    [ -f "$bindings/libmpi_cxx.so.40" ] || { why="no libmpi_cxx.so.40 in $bindings" && return 77; }
+    cxx "-DTERN_BINDINGS" -I"$root/compat/openmpi/include" -I"$root/compat/openmpi/cxx"
+}
+
+public_cxx_program() {
+    [ -f "$public/openmpi/ompi/mpi/cxx/mpicxx.h" ] || { why="no C++ bindings in $public" && return 77; }
+    cxx -I"$public" -I"$public/openmpi"
+}
+
+# cxx OPTIONS
+cxx() {
     command -v c++ >/dev/null || { why="no c++" && return 77; }
-    c++ -w -I"$public" -I"$public/openmpi" "$root/tests/compat/cxx.cpp" -o "$work/program" -L"$folder" -L"$bindings" \
-        -l:libmpi_cxx.so.40 "-l:$library" -Wl,-rpath-link,"$prefix/lib:$bindings" || return 1
-    LD_LIBRARY_PATH=$bindings "$prefix/bin/mpirun" --timeout 60 -n 3 "$work/program" | grep -q '^ok'
+    c++ -w "$@" "$root/tests/compat/cxx.cpp" -o "$work/program" -L"$folder" -l:libmpi_cxx.so.40 "-l:$library" \
+        -Wl,-rpath-link,"$prefix/lib" || return 1
+    "$prefix/bin/mpirun" --timeout 60 -n 3 "$work/program" | grep -q '^ok'
+}
+
+cxx_tables() {
+    [ -e "$folder/libmpi_cxx.so.40" ] || { why="no c++" && return 77; }
+    python3 "$root/tests/compat/cxx_tables.py" "$folder/libmpi_cxx.so.40" "$root/compat/tables/cxx.tsv"
 }
 
 strays() {

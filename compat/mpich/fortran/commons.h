@@ -30,3 +30,22 @@ extern MPI_Fint tern_mpich_buffer_automatic;
 /* The predefined keys, of which Fortran has the next number. */
 #define KEYVAL(number) ((((number) >> 24) == 0x64 || ((number) >> 24) == 0x66) && (number) % 2 == 0 \
     ? (number) - 1 : (number))
+
+/* The module mpi_f08 has variables of its own in their places. */
+#define IS(at, constant) ((const void *)(at) == (const void *)&mpi_fortran_##constant##_ || \
+    (const void *)(at) == (const void *)&tern_f08_##constant)
+
+extern MPI_Fint MPIR_F08_MPI_BOTTOM, MPIR_F08_MPI_IN_PLACE;
+extern MPI_Status MPIR_F08_MPI_STATUS_IGNORE_OBJ, MPIR_F08_MPI_STATUSES_IGNORE_OBJ;
+extern MPI_Fint __mpi_f08_link_constants_MOD_mpi_errcodes_ignore, __mpi_f08_link_constants_MOD_mpi_unweighted;
+extern MPI_Fint __mpi_f08_link_constants_MOD_mpi_weights_empty;
+extern char __mpi_f08_link_constants_MOD_mpi_argv_null, __mpi_f08_link_constants_MOD_mpi_argvs_null;
+#define tern_f08_bottom MPIR_F08_MPI_BOTTOM
+#define tern_f08_in_place MPIR_F08_MPI_IN_PLACE
+#define tern_f08_status_ignore MPIR_F08_MPI_STATUS_IGNORE_OBJ
+#define tern_f08_statuses_ignore MPIR_F08_MPI_STATUSES_IGNORE_OBJ
+#define tern_f08_errcodes_ignore __mpi_f08_link_constants_MOD_mpi_errcodes_ignore
+#define tern_f08_unweighted __mpi_f08_link_constants_MOD_mpi_unweighted
+#define tern_f08_weights_empty __mpi_f08_link_constants_MOD_mpi_weights_empty
+#define tern_f08_argv_null __mpi_f08_link_constants_MOD_mpi_argv_null
+#define tern_f08_argvs_null __mpi_f08_link_constants_MOD_mpi_argvs_null
