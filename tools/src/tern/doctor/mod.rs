@@ -1,5 +1,6 @@
 //! `tern doctor`: looks for what keeps a program, this machine or hosts from running jobs, with a verdict on each point.
 
+mod hosts;
 mod machine;
 mod network;
 mod program;
@@ -8,7 +9,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use crate::hosts;
+use crate::hosts as of_jobs;
 use crate::table::TextTable;
 
 /// Say what is in the way of a job, on this machine, for a program, among hosts
@@ -18,7 +19,7 @@ use crate::table::TextTable;
 pub(crate) struct DoctorArguments {
     /// A program: which MPI library it would run on, and what is in the way
     pub program: Option<PathBuf>,
-    /// Try a job on these hosts too: login, versions, connections between them
+    /// Try these hosts too: name, login, clock, version, and a job with connections between them
     #[arg(long, value_name = "LIST")]
     pub host: Option<String>,
     /// The same for the hosts of a file
@@ -69,10 +70,7 @@ pub(crate) fn examine(arguments: &DoctorArguments) -> (String, bool) {
     if let Some(program) = &arguments.program {
         findings.extend(program::findings(program));
     }
-    let place = place(arguments);
-    if !place.is_empty() {
-        findings.push(job(&place));
-    }
+    findings.extend(among_hosts(arguments));
     report(&findings)
 }
 
@@ -95,6 +93,21 @@ fn report(findings: &[Finding]) -> (String, bool) {
     (format!("{}{end}\n", table.text()), bad > 0)
 }
 
+/// Each host by itself, and then a job on all of them.
+fn among_hosts(arguments: &DoctorArguments) -> Vec<Finding> {
+    if arguments.host.is_none() && arguments.hostfile.is_none() {
+        return Vec::new();
+    }
+    match hosts::names(arguments.host.as_deref(), arguments.hostfile.as_deref()) {
+        Ok(names) => {
+            let mut findings = hosts::findings(&names, arguments.launcher.as_deref());
+            findings.push(job(&place(arguments)));
+            findings
+        }
+        Err(why) => vec![Finding::bad("hosts", why)],
+    }
+}
+
 /// The options of `mpirun` that name hosts.
 fn place(arguments: &DoctorArguments) -> Vec<String> {
     let given = [
@@ -106,11 +119,11 @@ fn place(arguments: &DoctorArguments) -> Vec<String> {
     given.into_iter().filter_map(pair).flatten().collect()
 }
 
-/// A job on the hosts: agents of another version and ranks that cannot connect are refused by it, with the reason.
+/// A job on the hosts: ranks that cannot connect, as behind a firewall, are refused by it, with the reason.
 fn job(place: &[String]) -> Finding {
-    match hosts::ask(place) {
-        Ok(said) => Finding::ok("hosts", format!("a job starts and its ranks meet; {}", said.trim())),
-        Err(why) => Finding::bad("hosts", why),
+    match of_jobs::ask(place) {
+        Ok(said) => Finding::ok("connections", format!("a job starts and its ranks meet; {}", said.trim())),
+        Err(why) => Finding::bad("connections", why),
     }
 }
 
