@@ -68,9 +68,9 @@ place_foreign() {
     put 755 "$work/$3" "$prefix/lib/$1/$3"
 }
 
-# Compilers name a routine in four ways; mpi_send_ is what almost all do.
+# Compilers name a routine in four ways; mpi_send_ is what almost all do. Modules are for one compiler, and so are their routines.
 other_names() {
-    ${NM:-nm} -g --defined-only "$@" | sed -n 's/^[0-9a-f]* [TW] \(p\{0,1\}mpi_[a-z0-9_]*[a-z0-9]\)_$/\1/p' | sort -u |
+    ${NM:-nm} -g --defined-only "$@" | sed -n 's/^[0-9a-f]* [TW] \(p\{0,1\}mpi_[a-z0-9_]*[a-z0-9]\)_$/\1/p' | grep -v _f08 | sort -u |
         awk '{ print "-Wl,--defsym," $1 "=" $1 "_"; print "-Wl,--defsym," $1 "__=" $1 "_"
                print "-Wl,--defsym," toupper($1) "=" $1 "_" }'
 }
