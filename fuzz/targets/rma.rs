@@ -198,7 +198,7 @@ fn run<const KIND: u8>(bytes: &[u8]) {
     let mut engine = Engine::new(RANKS, Wire::default(), EngineSettings::default());
     let window = engine.announce_window(Group::range(0, RANKS));
     let part = Part { memory, tickets: Cell::default(), turn: Cell::default() };
-    engine.expose(window, vec![window.raw(); RANKS as usize], Box::new(part));
+    engine.expose(window, WindowNumbers::same(window.raw(), RANKS), Box::new(part));
     let kept = Rc::new(all);
     let far = |rank| Far { window, rank, at: 8, shape: None };
     for step in 0..60 {

@@ -50,6 +50,19 @@ pub fn after(program: &RankProgram, collective: Collective, rank: u32) -> Vec<u8
     }
 }
 
+/// What a rank's part of a window holds after each rank has put its block to so many behind it.
+pub fn after_puts(program: &RankProgram, targets: u32, rank: u32) -> Vec<u8> {
+    let job = program.job();
+    let mut all = after(program, Collective::Alltoall, rank);
+    for (from, block) in (0..job.ranks).zip(all.chunks_mut(job.bytes.max(1) as usize)) {
+        let distance = (rank + job.ranks - from) % job.ranks;
+        if distance == 0 || distance > targets {
+            block.fill(0);
+        }
+    }
+    all
+}
+
 /// A rank's own bytes: any, but different for ranks and places.
 fn data(rank: u32, len: usize) -> Vec<u8> {
     let byte = |index: usize| (rank as usize * 131 + index * 17 + index / 256 * 7) as u8;

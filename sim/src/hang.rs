@@ -31,6 +31,8 @@ pub struct RankWait {
     pub peer: Peer,
     /// Whether it wants to receive.
     pub receives: bool,
+    /// It waits to hear that its accesses to the peer's memory are done.
+    pub accesses: bool,
     /// Bytes of the message.
     pub bytes: u64,
     /// Messages that have arrived and wait to be taken.
@@ -70,10 +72,12 @@ fn waits_of(rank: &SimulatedRank, me: Peer, network: &SimulatedNetwork) -> Vec<R
         call,
         peer: what.peer,
         receives: what.receive,
+        accesses: false,
         bytes: what.bytes,
         queued,
     };
-    described.map(wait).collect()
+    let access = |peer| RankWait { rank: me, call, peer, receives: false, accesses: true, bytes: 0, queued };
+    described.map(wait).chain(rank.awaited_target(me).map(access)).collect()
 }
 
 impl fmt::Display for Hang {
@@ -105,10 +109,14 @@ impl fmt::Display for Hang {
 
 impl fmt::Display for RankWait {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let RankWait { rank, call, peer, receives, bytes, queued } = self;
+        let RankWait { rank, call, peer, receives, accesses, bytes, queued } = self;
         let what = if *receives { "to receive" } else { "to send" };
         let toward = if *receives { "from" } else { "to" };
-        write!(f, "rank {rank}, call {call}, waits {what} {bytes} bytes {toward} rank {peer}")?;
+        if *accesses {
+            write!(f, "rank {rank}, call {call}, waits for the end of its accesses to rank {peer}")?;
+        } else {
+            write!(f, "rank {rank}, call {call}, waits {what} {bytes} bytes {toward} rank {peer}")?;
+        }
         if *queued > 0 {
             write!(f, " ({queued} messages wait to be taken)")?;
         }

@@ -37,6 +37,9 @@ pub enum RankWork {
     Collective(Collective),
     /// The first and the last rank send a message to and fro.
     PingPong,
+    /// Each rank puts its block to so many ranks behind it, one after the other, and all call `MPI_Win_fence`. The window has a
+    /// block for each rank.
+    Window(u32),
 }
 
 /// Whether messages carry bytes.
@@ -79,6 +82,9 @@ pub enum JobError {
     /// No call at all.
     #[error("each rank is to make 0 calls, but must make at least 1")]
     Repeats,
+    /// More targets than there are others.
+    #[error("{0} targets are too many for {1} ranks; each has {2} others")]
+    Targets(u32, u32, u32),
     /// A ping-pong alone.
     #[error("a ping-pong takes two ranks")]
     Alone,
@@ -141,6 +147,11 @@ impl SimulatedJob {
         if self.work == RankWork::PingPong && self.ranks < 2 {
             return Err(JobError::Alone);
         }
+        if let RankWork::Window(targets) = self.work
+            && targets > last
+        {
+            return Err(JobError::Targets(targets, self.ranks, last));
+        }
         if self.roots_rotate && self.payload == PayloadBytes::Bytes {
             return Err(JobError::Roots);
         }
@@ -185,6 +196,8 @@ mod tests {
             Err(JobError::Alone)
         );
         assert!(matches!(SimulatedJob { bytes: u64::MAX, ..job() }.check(), Err(JobError::Bytes(_))));
+        let window = |targets| SimulatedJob { work: RankWork::Window(targets), ..job() }.check();
+        assert_eq!((window(3), window(4)), (Ok(()), Err(JobError::Targets(4, 4, 3))));
         let large = SimulatedJob { payload: PayloadBytes::Bytes, ranks: 1 << 20, ..job() };
         assert!(matches!(large.check(), Err(JobError::CheckedRanks(_))));
         let rotating = SimulatedJob { roots_rotate: true, root: 3, ..job() };

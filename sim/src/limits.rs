@@ -32,5 +32,9 @@ pub const PREFETCH_RANK: usize = 4;
 /// See [`PREFETCH_FLIGHT`].
 pub const PREFETCH_ENGINE: usize = 2;
 
+/// Messages of puts up to which each is run, some seconds long. Of an all-to-all of more than a thousand ranks there are
+/// more, and all ranks do the same, so it is priced.
+pub const WINDOW_MESSAGES_MAX: u64 = 4_000_000;
+
 /// Waiting ranks that a report of a hang names one by one.
 pub const WAITS_SHOWN: usize = 12;

@@ -69,6 +69,16 @@ pub enum Defect {
         /// What the engine says.
         fault: Option<tern_engine::MessageFault>,
     },
+    /// An access to a window was refused.
+    #[error("rank {rank}: an access to rank {target} failed: {fault:?}")]
+    Access {
+        /// The origin.
+        rank: u32,
+        /// The target.
+        target: u32,
+        /// What the engine says; nothing if there is no such target.
+        fault: Option<tern_engine::rma::AccessFault>,
+    },
     /// What a rank has in the end is not what the standard says.
     #[error("rank {rank} has byte {byte} of its receive buffer wrong: {found} instead of {expected}")]
     Result {

@@ -1,6 +1,6 @@
 //! The schedules of all ranks of a job: what each would build for its call.
 
-use crate::job::{RankWork, SimulatedJob};
+use crate::job::{PayloadBytes, RankWork, SimulatedJob};
 use crate::params::{Distance, Params};
 use crate::topology::RankTopology;
 use tern_coll::{
@@ -83,6 +83,7 @@ impl RankProgram {
         match self.job.work {
             RankWork::Collective(collective) => self.build_collective(collective, rank, call, schedule),
             RankWork::PingPong => self.build_ping_pong(rank, schedule),
+            RankWork::Window(_) => self.build_collective(Collective::Barrier, rank, call, schedule),
         }
     }
 
@@ -116,7 +117,12 @@ impl RankProgram {
 
     /// Bytes of the larger of a rank's buffers.
     pub(crate) fn buffer_bytes(&self) -> u64 {
-        let RankWork::Collective(collective) = self.job.work else { return self.job.bytes };
+        let collective = match self.job.work {
+            RankWork::Collective(collective) => collective,
+            // Only what moves bytes has the whole window.
+            RankWork::Window(_) if self.job.payload == PayloadBytes::Bytes => Collective::Alltoall,
+            RankWork::Window(_) | RankWork::PingPong => return self.job.bytes,
+        };
         let (send, recv) = self.lengths(collective);
         send.max(recv) as u64
     }

@@ -2,12 +2,15 @@
 
 use crate::Picos;
 use crate::end::NetworkEnd;
+use crate::job::RankWork;
 use crate::limits::SCHEDULE_BYTES_MAX;
 use crate::memory::SimulatedMemory;
 use crate::port::{Defect, MessageHandle, PortContext, RankPort};
 use crate::program::RankProgram;
+use crate::windows::AccessEpoch;
 use tern_coll::{Exec, Schedule, Step};
 use tern_engine::Engine;
+use tern_engine::rma::WindowId;
 
 /// One rank. A million of them exist at once, so what most do not need now is elsewhere: the schedule is here only
 /// while steps of it are left ([`ScheduleParts`]).
@@ -17,7 +20,12 @@ pub struct SimulatedRank {
     /// When it was through with all calls.
     pub finished: Option<Picos>,
     exec: Exec<MessageHandle>,
+    /// The part of its schedule that it executes.
     window: Option<Box<Schedule>>,
+    /// Its part of the window that all ranks have, if there is one.
+    pub(crate) exposed: WindowId,
+    /// Accesses of its call that are not known to be done.
+    accesses: Option<AccessEpoch>,
     /// Where the next part of the schedule begins.
     next: Next,
     /// Calls that were begun.
@@ -80,6 +88,8 @@ impl SimulatedRank {
             finished: None,
             exec: Exec::new(),
             window: None,
+            exposed: WindowId::COMPLETED,
+            accesses: None,
             next,
             calls: 0,
             seen: u64::MAX,
@@ -111,6 +121,13 @@ impl SimulatedRank {
         rounds: &mut ScheduleParts,
     ) -> Result<(), Defect> {
         loop {
+            if let Some(accesses) = &mut self.accesses {
+                if !accesses.are_done(&mut self.engine, me)? {
+                    return Ok(());
+                }
+                self.accesses = None;
+                self.load(me, 0, context, rounds);
+            }
             let schedule = self.window.as_deref().unwrap_or(&rounds.nothing);
             let port = RankPort { context, engine: &mut self.engine, rank: me, tag: self.calls as i32 };
             if self.exec.advance(schedule, &mut { port })?.is_pending() {
@@ -124,7 +141,14 @@ impl SimulatedRank {
                 Next::Call if self.calls < rounds.program.job().repeats => {
                     self.calls += 1;
                     context.charge(crate::picos(context.compute.call_ns));
-                    self.load(me, 0, context, rounds);
+                    match rounds.program.job().work {
+                        RankWork::Window(_) => {
+                            let (engine, program) = (&mut self.engine, &rounds.program);
+                            let begun = AccessEpoch::begin(engine, me, self.exposed, context, program)?;
+                            self.accesses = Some(begun);
+                        }
+                        _ => self.load(me, 0, context, rounds),
+                    }
                 }
                 Next::Call | Next::Nothing => {
                     self.next = Next::Nothing;
@@ -162,6 +186,11 @@ impl SimulatedRank {
     pub fn prefetch(&self) {
         self.engine.prefetch();
         tern_mem::prefetch(self.pending());
+    }
+
+    /// The rank whose answer about accesses it waits for, if it waits for one.
+    pub(crate) fn awaited_target(&self, me: u32) -> Option<u32> {
+        self.accesses.as_ref().map(|accesses| accesses.awaited(me))
     }
 
     /// The number of the call it is in, from 1.

@@ -13,9 +13,11 @@ use crate::port::{Defect, PortContext};
 use crate::program::RankProgram;
 use crate::rank::{ScheduleParts, SimulatedRank};
 use crate::shm_comm;
+use crate::windows;
 use crate::{Picos, picos};
 use std::cell::RefCell;
 use std::rc::Rc;
+use tern_coll::Collective;
 use tern_engine::{Engine, EngineSettings};
 use tern_mem::{UserBuf, prefetch};
 use tern_transport::Peer;
@@ -91,8 +93,12 @@ impl Simulation {
         // What a program does between its own calls is in the overheads of messages.
         let compute = if job.work == RankWork::PingPong { Compute::NOTHING } else { params.compute };
         let context = PortContext { network: network.clone(), memory, element_bytes, compute };
+        let mut ranks = ranks(job, params, &network);
+        if matches!(job.work, RankWork::Window(_)) {
+            windows::expose(job, params, &context.memory, &mut ranks);
+        }
         let world = Simulation {
-            ranks: ranks(job, params, &network),
+            ranks,
             rounds: ScheduleParts::new(program, real),
             context,
             network,
@@ -262,9 +268,13 @@ impl Simulation {
 /// Compares what every rank has with the definition, where bytes were moved.
 fn compare(memory: &SimulatedMemory, program: &RankProgram) -> Result<(), Defect> {
     let SimulatedMemory::Own(spaces, _) = memory else { return Ok(()) };
-    let RankWork::Collective(collective) = program.job().work else { return Ok(()) };
     for (rank, space) in (0u32..).zip(spaces) {
-        let (found, expected) = (contents(&space.recv), definition::after(program, collective, rank));
+        let expected = match program.job().work {
+            RankWork::Collective(collective) => definition::after(program, collective, rank),
+            RankWork::Window(targets) => definition::after_puts(program, targets, rank),
+            RankWork::PingPong => return Ok(()),
+        };
+        let found = contents(&space.recv);
         if let Some(byte) = found.iter().zip(&expected).position(|(found, expected)| found != expected) {
             let (found, expected) = (found[byte], expected[byte]);
             return Err(Defect::Result { rank, byte, found, expected });
@@ -298,6 +308,7 @@ fn memory(job: &SimulatedJob, program: &RankProgram) -> SimulatedMemory {
     let space = |rank| {
         let [send, recv] = match job.work {
             RankWork::Collective(collective) => definition::before(program, collective, rank),
+            RankWork::Window(_) => definition::before(program, Collective::Alltoall, rank),
             RankWork::PingPong => [0, 1].map(|_| vec![0; job.bytes as usize]),
         };
         Space { send: filled(&send), recv: filled(&recv), temps: Vec::new() }

@@ -158,13 +158,56 @@ pub(crate) struct Taught {
     pub next: usize,
 }
 
+/// What each rank of a window calls it.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct WindowNumbers(NumbersByRank);
+
+#[derive(Clone, PartialEq, Eq, Debug)]
+enum NumbersByRank {
+    /// All ranks the same, which is usual: of a large window this takes no memory.
+    Same {
+        number: u32,
+        ranks: u32,
+    },
+    Each(Vec<u32>),
+}
+
+impl WindowNumbers {
+    /// The same number for all of so many ranks.
+    pub fn same(number: u32, ranks: u32) -> WindowNumbers {
+        WindowNumbers(NumbersByRank::Same { number, ranks })
+    }
+
+    /// That of each rank.
+    pub fn of(numbers: Vec<u32>) -> WindowNumbers {
+        match numbers.first() {
+            Some(&number) if numbers.iter().all(|other| *other == number) => {
+                WindowNumbers::same(number, numbers.len() as u32)
+            }
+            _ => WindowNumbers(NumbersByRank::Each(numbers)),
+        }
+    }
+
+    fn of_rank(&self, rank: u32) -> Option<u32> {
+        match &self.0 {
+            NumbersByRank::Same { number, ranks } => (rank < *ranks).then_some(*number),
+            NumbersByRank::Each(numbers) => numbers.get(rank as usize).copied(),
+        }
+    }
+}
+
+impl Default for WindowNumbers {
+    fn default() -> WindowNumbers {
+        WindowNumbers(NumbersByRank::Each(Vec::new()))
+    }
+}
+
 /// A window as the engine sees it.
 #[derive(Default)]
 pub(crate) struct EngineWindow {
     pub exposed: Option<Box<dyn ExposedWindow>>,
     pub group: Option<Group>,
-    /// What each rank calls it.
-    pub numbers: Vec<u32>,
+    pub numbers: WindowNumbers,
     /// Memory of ranks that is read and written without messages, and this rank's own.
     pub memories: Vec<Option<WindowMemory>>,
     pub own_memory: Option<WindowMemory>,
@@ -237,7 +280,7 @@ impl<T: tern_transport::Transport> crate::Engine<T> {
     }
 
     /// Lets its ranks reach what this one exposes; `numbers` are what each of them calls the window.
-    pub fn expose(&mut self, window: WindowId, numbers: Vec<u32>, exposed: Box<dyn ExposedWindow>) {
+    pub fn expose(&mut self, window: WindowId, numbers: WindowNumbers, exposed: Box<dyn ExposedWindow>) {
         if let Some(window) = self.core.rma.get().windows.get_mut(window) {
             (window.numbers, window.exposed) = (numbers, Some(exposed));
         }
@@ -273,5 +316,20 @@ impl<T: tern_transport::Transport> crate::Engine<T> {
     /// Accesses that this rank's engine has executed for others.
     pub fn accesses_executed(&self) -> u64 {
         self.core.rma.look().map_or(0, |rma| rma.executed)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_that_are_the_same_take_no_memory() {
+        let same = WindowNumbers::of(vec![7; 3]);
+        assert_eq!(same, WindowNumbers::same(7, 3));
+        assert_eq!([0, 2, 3].map(|rank| same.of_rank(rank)), [Some(7), Some(7), None]);
+        let each = WindowNumbers::of(vec![7, 8]);
+        assert_eq!([0, 1, 2].map(|rank| each.of_rank(rank)), [Some(7), Some(8), None]);
+        assert_eq!(WindowNumbers::of(Vec::new()).of_rank(0), None);
     }
 }

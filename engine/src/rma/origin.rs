@@ -203,7 +203,7 @@ impl<T: Transport> Engine<T> {
     /// The process of a rank, and what it calls the window.
     pub(super) fn member_of(&mut self, far: &Far) -> Option<(Peer, u32)> {
         let window = self.core.rma.get().windows.get_mut(far.window)?;
-        let number = *window.numbers.get(far.rank as usize)?;
+        let number = window.numbers.of_rank(far.rank)?;
         let peer = window.group.as_ref()?.peer(far.rank)?;
         window.member(peer)?;
         Some((peer, number))

@@ -30,7 +30,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use tern_abi::*;
 use tern_engine::Group;
-use tern_engine::rma::WindowId;
+use tern_engine::rma::{WindowId, WindowNumbers};
 use tern_mem::ExposedMemory;
 use tern_transport::{JobMemory, Reservation, SharedRange, WindowMemory, shm};
 
@@ -514,7 +514,7 @@ fn expose(window: &Window, bytes: u64, all: &[WindowIntroduction]) -> Result<Opt
         many_from: window.many_from,
         memory: (!window.is_dynamic()).then_some(memory),
     };
-    let numbers = all.iter().map(|told| told.number as u32).collect();
+    let numbers = WindowNumbers::of(all.iter().map(|told| told.number as u32).collect());
     let is_reached = window.targets.iter().any(|target| target.route == MemoryRoute::Message);
     let memory =
         exposure.memory.as_ref().filter(|_| is_reached).and_then(|memory| memory.contiguous(0, bytes));

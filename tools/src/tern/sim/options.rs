@@ -39,6 +39,12 @@ pub(crate) struct SimArguments {
     /// With --io: bytes of an aggregator's memory, as the hint cb_buffer_size says; without it 16m
     #[arg(long, value_name = "B", value_parser = parse_some, help_heading = WHAT)]
     buffer: Option<u32>,
+    /// Price windows: MPI_Win_fence, and puts of all ranks to all others that end with one
+    #[arg(long, conflicts_with_all = NOT_WINDOWS, help_heading = WHAT)]
+    rma: bool,
+    /// With --rma: each rank puts to so many ranks behind it, rather than to all
+    #[arg(long, value_name = "N", value_parser = parse_some, help_heading = WHAT)]
+    targets: Option<u32>,
     /// Print all parameters, as a file for --params
     #[arg(long, conflicts_with = "check", help_heading = WHAT)]
     print_params: bool,
@@ -113,8 +119,9 @@ const MACHINE: &str = "On what machine";
 const FAULTS: &str = "Faults, drawn from the seed";
 
 /// What would be passed over is refused, so that nobody takes a result for that of what was asked.
-const NOT_CHECKED: [&str; 21] = [
+const NOT_CHECKED: [&str; 22] = [
     "io",
+    "rma",
     "works",
     "ranks",
     "bytes",
@@ -158,11 +165,35 @@ const NOT_FILES: [&str; 17] = [
     "plot",
 ];
 
+/// Nor have windows.
+const NOT_WINDOWS: [&str; 18] = [
+    "io",
+    "works",
+    "choose",
+    "print_params",
+    "algorithm",
+    "segment",
+    "root",
+    "repeat",
+    "verify",
+    "messages_max",
+    "multicast",
+    "seed",
+    "loss",
+    "jitter",
+    "skew",
+    "crash",
+    "cut",
+    "plot",
+];
+
 /// What is asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Task {
     /// Prices of collective accesses to files.
     Files,
+    /// Prices of windows.
+    Windows,
     /// The parameters, as a file.
     PrintParams,
     /// The simulator against real runs.
@@ -205,6 +236,8 @@ pub(super) struct SimOptions {
     pub faults: InjectedFaults,
     pub plot: Option<PathBuf>,
     pub files: FileOptions,
+    /// With windows: to how many ranks each puts.
+    pub targets: Option<u32>,
 }
 
 /// What is asked of files.
@@ -224,6 +257,9 @@ impl SimOptions {
         {
             return Err("--block, --aggregators and --buffer go with --io".into());
         }
+        if task != Task::Windows && arguments.targets.is_some() {
+            return Err("--targets goes with --rma".into());
+        }
         let works = works(task, &arguments.works)?;
         let options = SimOptions {
             which: which_of(&works, arguments.algorithm.as_deref())?,
@@ -238,6 +274,7 @@ impl SimOptions {
             repeats: arguments.repeat,
             messages_max: arguments.messages_max,
             plot: arguments.plot,
+            targets: arguments.targets,
             files: FileOptions {
                 block: arguments.block.unwrap_or(4 << 10).into(),
                 aggregators: arguments.aggregators,
@@ -297,6 +334,9 @@ impl SimArguments {
     fn task(&self) -> Task {
         if self.io {
             return Task::Files;
+        }
+        if self.rma {
+            return Task::Windows;
         }
         match (self.print_params, self.check, self.choose) {
             (true, ..) => Task::PrintParams,

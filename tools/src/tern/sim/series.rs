@@ -172,6 +172,7 @@ pub(super) fn name(work: RankWork) -> &'static str {
     match work {
         RankWork::Collective(collective) => collective.name(),
         RankWork::PingPong => "pingpong",
+        RankWork::Window(_) => "window",
     }
 }
 
