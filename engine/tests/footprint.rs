@@ -8,9 +8,10 @@ use std::os::fd::RawFd;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use tern_engine::{Engine, EngineSettings, Envelope, Mode};
+use tern_fabric::{Fabric, JobPlace, Outside};
 use tern_mem::UserBuf;
-use tern_transport::tcp::Directory;
-use tern_transport::{Fabric, JobPlace, Medium, Outside, TransportConfig, TransportSetting};
+use tern_transport::directory::Directory;
+use tern_transport::{Medium, TransportConfig, TransportSetting};
 
 /// The system's allocator, which counts the bytes that are in use.
 struct Counting;

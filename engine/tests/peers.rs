@@ -7,9 +7,11 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use tern_engine::{Engine, EngineSettings, Envelope, Mode, Pattern, RequestId, StartedSend};
+use tern_fabric::{Fabric, JobPlace, Outside};
 use tern_mem::UserBuf;
-use tern_transport::tcp::{Directory, Foreigner};
-use tern_transport::{Fabric, JobPlace, Outside, Peer, TransportConfig, TransportSetting};
+use tern_tcp::Foreigner;
+use tern_transport::directory::Directory;
+use tern_transport::{Peer, TransportConfig, TransportSetting};
 
 /// What the launcher of a world knows.
 #[derive(Clone, Default)]

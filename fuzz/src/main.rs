@@ -42,9 +42,9 @@ macro_rules! of_rooms {
 
 fn choose() -> Chosen {
     let all = of_rooms![
-        tern_transport::tcp::fuzz,
-        tern_transport::urtp::fuzz,
-        tern_transport::ofi::fuzz,
+        tern_tcp::fuzz,
+        tern_datagram::fuzz,
+        tern_ofi::fuzz,
         tern_engine::fuzz,
         tern_engine::rma::fuzz,
         tern_coll::fuzz,

@@ -1,15 +1,21 @@
 //! Active messages in packets. The link has proved who sent them, and the protocol has put them in order; what they say may be
 //! anything.
 
+#[path = "../driver.rs"]
+pub(crate) mod driver;
+#[path = "../input.rs"]
+#[allow(dead_code, reason = "other rooms need more of it")]
+pub(crate) mod input;
+
 use tern_mem::UserBuf;
 
-pub use crate::tcp::fuzz::Target;
+pub use driver::Target;
 
 use super::frame::{FIRST_BYTES, write_first};
 use super::inbox::UrtpInbox;
-use crate::am::AM_INLINE_BYTES_MAX;
-use crate::tcp::fuzz::input::Input;
-use crate::{Header, Landing, Peer, Sink, Token, TransferError};
+use input::Input;
+use tern_transport::am::AM_INLINE_BYTES_MAX;
+use tern_transport::{Header, Landing, Peer, Sink, Token, TransferError};
 
 /// All targets of this room.
 pub const TARGETS: &[Target] = &[Target { name: "urtp-messages", run: messages, seeds: conversations }];
@@ -74,6 +80,6 @@ fn conversations() -> Vec<Vec<u8>> {
 mod tests {
     #[test]
     fn any_bytes_are_survived() {
-        crate::tcp::fuzz::driver::bounded(super::TARGETS);
+        super::driver::bounded(super::TARGETS);
     }
 }

@@ -8,8 +8,8 @@ pub use driver::Target;
 use super::endpoint_address::OfiEndpointAddress;
 use super::exposed::{OFFER_BYTES, Offered};
 use super::packet::{HEAD_BYTES, OfiPacketKind, parse, write_head};
-use crate::Header;
-use crate::fingerprint::SettingsFingerprint;
+use tern_transport::Header;
+use tern_transport::fingerprint::SettingsFingerprint;
 
 /// All targets of this room.
 pub const TARGETS: &[Target] = &[

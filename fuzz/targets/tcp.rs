@@ -23,11 +23,11 @@ use super::inbox::TcpInbox;
 use super::outbox::{TcpOutbox, ZeroCopy};
 use super::sealed::Sealed;
 use super::wire::{Wire, piece, piece_mut};
-use crate::config::Checksum;
-use crate::fingerprint::SettingsFingerprint;
 use crate::limits::FRAME_PAYLOAD_BYTES_MAX;
-use crate::{Am, Header, Landing, Peer, Sink, Token, TransferError};
 use input::Input;
+use tern_transport::config::Checksum;
+use tern_transport::fingerprint::SettingsFingerprint;
+use tern_transport::{Am, Header, Landing, Peer, Sink, Token, TransferError};
 
 /// All targets of this room.
 pub const TARGETS: &[Target] = &[
@@ -134,7 +134,7 @@ struct Taker {
 
 impl Sink for Taker {
     fn short(&mut self, _: Peer, _: &Header, payload: &[u8]) {
-        assert!(payload.len() <= crate::AM_INLINE_BYTES_MAX);
+        assert!(payload.len() <= tern_transport::AM_INLINE_BYTES_MAX);
         self.messages += 1;
     }
 

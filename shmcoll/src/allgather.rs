@@ -7,7 +7,7 @@ use crate::method::VectorBlocks;
 use crate::{CallFault, CallHost, CallResult, ShmCall, Unequal, parts, whole_lines};
 use tern_coll::{Buf, Slice, Ty, TypedCount};
 use tern_mem::UserBuf;
-use tern_transport::ShmComm;
+use tern_shm::ShmComm;
 
 impl<S: CallHost> ShmCall<'_, S> {
     /// Without `send`, this rank's block is in its place.

@@ -6,7 +6,7 @@ use crate::limits::SHM_ALLTOALL_FETCH_BYTES_MIN;
 use crate::{CallHost, CallResult, ShmCall, parts, whole_lines};
 use tern_coll::{Buf, Ty, TypedCount};
 use tern_mem::UserBuf;
-use tern_transport::ShmComm;
+use tern_shm::ShmComm;
 
 impl<S: CallHost> ShmCall<'_, S> {
     /// Without `send`, what is sent is in the receive buffer.

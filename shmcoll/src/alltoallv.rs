@@ -9,8 +9,9 @@ use crate::limits::SHM_ALLTOALL_FETCH_BYTES_MIN;
 use crate::method::VectorBlocks;
 use crate::{CallFault, CallHost, CallResult, NO_PAYLOAD, ShmCall, Unequal, pieces, whole_lines};
 use tern_mem::UserBuf;
-use tern_transport::shm::shm_comm::FlagPayload;
-use tern_transport::{Area, Remote, ShmComm, SyncStep};
+use tern_shm::shm_comm::FlagPayload;
+use tern_shm::{Area, ShmComm, SyncStep};
+use tern_transport::Remote;
 
 /// What is said of a block, in the first bytes of its cell, or between two of the flag's payload.
 #[derive(Clone, Copy)]

@@ -2,8 +2,8 @@
 
 use crate::Mark;
 use tern_coll::Collective;
-use tern_transport::shm::shm_comm::Lines;
-use tern_transport::{Arrival, ShmComm, SyncStep};
+use tern_shm::shm_comm::Lines;
+use tern_shm::{Arrival, ShmComm, SyncStep};
 
 /// The mark of a barrier, which is zero: see [`ShmComm::come_solely`].
 pub const fn mark_of_barrier() -> Mark {

@@ -4,7 +4,7 @@ use crate::limits::SHM_BCAST_PIECE_BYTES;
 use crate::{CallHost, CallResult, NO_PAYLOAD, ShmCall, payload_of, pieces};
 use tern_coll::TypedCount;
 use tern_mem::UserBuf;
-use tern_transport::EagerStep;
+use tern_shm::EagerStep;
 
 impl<S: CallHost> ShmCall<'_, S> {
     pub(crate) fn bcast(&mut self, data: TypedCount, root: u32) -> CallResult {

@@ -3,8 +3,9 @@
 use crate::{CallHost, CallResult, ShmCall, payload_of_word, word_of};
 use tern_coll::Span;
 use tern_mem::UserBuf;
-use tern_transport::limits::SHM_COMM_RANKS_MAX;
-use tern_transport::{Remote, ShmComm, SyncStep};
+use tern_shm::limits::SHM_COMM_RANKS_MAX;
+use tern_shm::{ShmComm, SyncStep};
+use tern_transport::Remote;
 
 const _: () = assert!(SHM_COMM_RANKS_MAX <= u64::BITS as usize, "a bit for each rank");
 

@@ -3,7 +3,7 @@
 //!
 //! Which way a call goes is decided by what all ranks know alike: the collective, the bytes, the number of ranks
 //! ([`Method::of`]). The steps are plain blocking code over a [`ShmComm`]; what is waited for is always one word
-//! ([`tern_transport::ShmWatch`]). How to wait, where the program's buffers are, and what combines operands is for a
+//! ([`tern_shm::ShmWatch`]). How to wait, where the program's buffers are, and what combines operands is for a
 //! [`CallHost`] to say: the library's waits as every wait does and serves messages meanwhile, since others may need
 //! this rank's help to come here; the simulator's counts what each step costs.
 
@@ -30,9 +30,10 @@ pub use operand::Operand;
 use self::scan::ScanReach;
 use tern_coll::{Slice, Span};
 use tern_mem::UserBuf;
-use tern_transport::limits::LINE_BYTES;
-use tern_transport::shm::shm_comm::{FlagPayload, Lines};
-use tern_transport::{Arrival, EagerStep, Mismatch, Remote, ShmComm, ShmWatch, Sight, SyncStep};
+use tern_shm::limits::LINE_BYTES;
+use tern_shm::shm_comm::{FlagPayload, Lines};
+use tern_shm::{Arrival, EagerStep, Mismatch, ShmComm, ShmWatch, Sight, SyncStep};
+use tern_transport::Remote;
 
 /// No payload: a flag alone says what there is to say.
 const NO_PAYLOAD: FlagPayload = [0; ShmComm::FLAG_PAYLOAD_BYTES];

@@ -1,6 +1,6 @@
 //! Constants of this room, each with its unit and its reason.
 
-use tern_transport::limits::{EAGER_SLOT_BYTES, SHM_COMM_RANKS_MAX, SYNC_BUFFER_BYTES};
+use tern_shm::limits::{EAGER_SLOT_BYTES, SHM_COMM_RANKS_MAX, SYNC_BUFFER_BYTES};
 
 /// Bytes of a reduction up to which one rank combines what all have written: above, dividing the work pays for the waiting in
 /// between.

@@ -3,7 +3,7 @@
 //! A word compares at once, and tells a person what another rank does instead.
 
 use tern_coll::{Collective, CollectiveCall, CommView, Root, TypedCount, Vector};
-use tern_transport::ShmComm;
+use tern_shm::ShmComm;
 
 /// The collective, its root, its operation and its length, as far as all ranks have to name the same.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -106,7 +106,7 @@ impl Mark {
         }
     }
 
-    /// What a [`tern_transport::Mismatch`] tells of another rank's.
+    /// What a [`tern_shm::Mismatch`] tells of another rank's.
     pub fn from_bits(bits: u64) -> Mark {
         Mark(bits)
     }

@@ -2,7 +2,7 @@
 
 use crate::limits::*;
 use tern_coll::{CollectiveCall, CommView, Root, Slice, TypeLayout, TypedCount, Vector};
-use tern_transport::ShmComm;
+use tern_shm::ShmComm;
 
 /// A collective that goes over shared memory.
 #[derive(Clone, Copy, Debug)]

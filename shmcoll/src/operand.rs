@@ -3,8 +3,8 @@
 use std::marker::PhantomData;
 
 use tern_mem::UserBuf;
-use tern_transport::Area;
-use tern_transport::shm::shm_comm::FlagPayload;
+use tern_shm::Area;
+use tern_shm::shm_comm::FlagPayload;
 
 /// Elements without gaps: in a buffer of the program's, in the shared buffer, or in a flag's payload.
 #[derive(Clone, Copy, Debug)]

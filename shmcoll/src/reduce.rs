@@ -6,9 +6,9 @@ use crate::limits::SHM_FETCH_BYTES_MIN;
 use crate::{CallHost, CallResult, NO_PAYLOAD, Operand, ShmCall, payload_of};
 use tern_coll::{Span, TypedCount};
 use tern_mem::UserBuf;
-use tern_transport::limits::LINE_BYTES;
-use tern_transport::shm::shm_comm::FlagPayload;
-use tern_transport::{Area, EagerStep, ShmComm, SyncStep};
+use tern_shm::limits::LINE_BYTES;
+use tern_shm::shm_comm::FlagPayload;
+use tern_shm::{Area, EagerStep, ShmComm, SyncStep};
 
 /// The operands of one call.
 struct ReduceOperands {

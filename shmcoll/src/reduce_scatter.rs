@@ -5,7 +5,7 @@ use crate::method::VectorBlocks;
 use crate::reduce::step_of;
 use crate::{CallHost, CallResult, Operand, ShmCall, payload_of, whole_lines};
 use tern_coll::{Slice, TypeLayout};
-use tern_transport::{ShmComm, SyncStep};
+use tern_shm::{ShmComm, SyncStep};
 
 /// A part of each block, counted in elements.
 #[derive(Clone, Copy)]

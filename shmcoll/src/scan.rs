@@ -10,7 +10,7 @@ use crate::reduce::step_of;
 use crate::{CallHost, CallResult, NO_PAYLOAD, Operand, ShmCall, payload_of};
 use tern_coll::{Span, TypedCount};
 use tern_mem::UserBuf;
-use tern_transport::{EagerStep, ShmComm};
+use tern_shm::{EagerStep, ShmComm};
 
 /// Bytes that go from rank to rank at once: a rank reads one half of an eager slot and writes the other.
 const PIECE_BYTES: usize = ShmComm::EAGER_SLOT_BYTES / 2;

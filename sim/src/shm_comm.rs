@@ -19,9 +19,9 @@ use crate::program::RankProgram;
 use crate::{Picos, picos};
 use std::sync::{Arc, Mutex};
 use tern_coll::{Algorithm, Collective, CollectiveCall, Query};
+use tern_shm::limits::SHM_COMM_RANKS_MAX;
+use tern_shm::{Arrival, Mismatch, ShmComm, ShmMember};
 use tern_shmcoll::{CallFault, Habits, Mark, Method, OperandOrder, VectorBlocks, mark_of_barrier};
-use tern_transport::limits::SHM_COMM_RANKS_MAX;
-use tern_transport::{Arrival, Mismatch, ShmComm, ShmMember};
 
 use host::ShmRank;
 use lines::PricedLines;

@@ -28,7 +28,7 @@ pub(crate) fn source_checks(options: &Options, report: &Report) {
 pub(crate) fn model_checks(options: &Options, report: &Report) {
     // Everything is compiled anew for loom, so it has a folder of its own and keeps the other one warm.
     let loom = ["env", "RUSTFLAGS=--cfg loom", "cargo", "test", "--target-dir", "build/loom"];
-    let checks = [&loom[..], &["--package", "tern-transport", "--lib"]].concat();
+    let checks = [&loom[..], &["--package", "tern-shm", "--lib"]].concat();
     suite(options, report, "model checks", &checks, count_cargo_results);
 }
 

@@ -47,7 +47,7 @@ impl Am<'_> {
     }
 
     /// Packs the payload bytes from `from` on to `to`, as many as it holds.
-    pub(crate) fn read_payload(&self, from: usize, to: &mut [u8]) {
+    pub fn read_payload(&self, from: usize, to: &mut [u8]) {
         debug_assert!(from + to.len() <= self.payload_len());
         // SAFETY: the slice is writable.
         unsafe { self.write_payload(to.as_mut_ptr(), from, to.len()) }
@@ -58,7 +58,7 @@ impl Am<'_> {
     /// # Safety
     /// `n` bytes must be writable at `to`.
     #[inline(always)]
-    pub(crate) unsafe fn write_payload(&self, to: *mut u8, from: usize, n: usize) {
+    pub unsafe fn write_payload(&self, to: *mut u8, from: usize, n: usize) {
         // SAFETY: the caller's promise, passed on.
         unsafe {
             if self.extended.is_empty() {
@@ -73,7 +73,7 @@ impl Am<'_> {
 
     /// Where the payload lies, if it is one run of memory.
     #[inline]
-    pub(crate) fn run(&self) -> Option<*const u8> {
+    pub fn run(&self) -> Option<*const u8> {
         if self.extended.is_empty() {
             self.body.contiguous_at(self.offset, self.len).map(|run| run.cast_const())
         } else {

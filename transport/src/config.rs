@@ -159,8 +159,6 @@ pub struct OfiConfig {
     pub interface: &'static str,
     /// `FI_PROVIDER` is set, by which the library leaves out others by itself.
     pub is_filtered: bool,
-    /// How memory is made known; tests allow less than the provider might want.
-    pub registration: tern_libfabric::MemoryRegistration,
 }
 
 /// Settings of the TCP transport.
@@ -203,15 +201,18 @@ impl Default for TcpConfig {
 }
 
 impl TcpConfig {
-    pub(crate) fn eager_bytes_max(&self) -> usize {
+    /// Bytes of the longest message that is sent without asking.
+    pub fn eager_bytes_max(&self) -> usize {
         self.eager_bytes.clamp(crate::AM_INLINE_BYTES_MAX as u32, TCP_EAGER_BYTES_MAX) as usize
     }
 
-    pub(crate) fn copied_bytes_max(&self) -> usize {
+    /// Of those, the longest that is copied.
+    pub fn copied_bytes_max(&self) -> usize {
         self.eager_bytes_max().min(self.copied_bytes.max(crate::AM_INLINE_BYTES_MAX as u32) as usize)
     }
 
-    pub(crate) fn peer_timeout(&self) -> Duration {
+    /// How long a peer may take to come back.
+    pub fn peer_timeout(&self) -> Duration {
         Duration::from_secs(self.peer_timeout_s.into())
     }
 }

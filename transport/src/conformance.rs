@@ -1,17 +1,19 @@
 //! What every transport must do, as tests over any of them: `conformance_tests!(World)` makes them.
 
+mod job;
 mod typed;
 
 use std::time::{Duration, Instant};
 
 use tern_mem::UserBuf;
 
-pub(crate) use typed::{copies_from_and_to_gaps, sends_from_and_to_gaps};
+pub use job::{SharedDirectory, memfd};
+pub use typed::{copies_from_and_to_gaps, sends_from_and_to_gaps};
 
 use crate::{Am, Full, Header, Landing, Peer, Remote, Sink, Token, Transfer, TransferError, Transport};
 
 /// Two ranks, which may be the same one.
-pub(crate) trait ConformanceWorld {
+pub trait ConformanceWorld {
     /// The transport under test.
     type Transport: Transport;
     /// A world in which nothing was sent yet.
@@ -28,31 +30,36 @@ pub(crate) trait ConformanceWorld {
 
 /// One message as it was received.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(crate) struct Received {
-    pub(crate) from: Peer,
-    pub(crate) header: Header,
-    pub(crate) payload: Vec<u8>,
+pub struct Received {
+    /// Who sent it.
+    pub from: Peer,
+    /// Its header.
+    pub header: Header,
+    /// Its payload, the extended header included.
+    pub payload: Vec<u8>,
 }
 
 /// A sink that keeps everything.
 #[derive(Default)]
-pub(crate) struct Keeper {
-    pub(crate) received: Vec<Received>,
-    pub(crate) done: Vec<(Token, Result<(), TransferError>)>,
+pub struct Keeper {
+    /// What has come whole.
+    pub received: Vec<Received>,
+    /// What has ended, and how.
+    pub done: Vec<(Token, Result<(), TransferError>)>,
     /// Messages that landed spoiled.
-    pub(crate) spoiled: Vec<(Token, TransferError)>,
+    pub spoiled: Vec<(Token, TransferError)>,
     /// Take only so many bytes of long payloads.
     wanted_max: Option<usize>,
     /// Take no long payloads.
     refuse: bool,
     /// Take one message at a poll.
-    pub(crate) one_by_one: bool,
+    pub one_by_one: bool,
     landing: Vec<(Token, Header, UserBuf)>,
 }
 
 impl Keeper {
     /// Long payloads that have been given a place.
-    pub(crate) fn begun(&self) -> usize {
+    pub fn begun(&self) -> usize {
         self.landing.len()
     }
 }
@@ -97,21 +104,23 @@ impl Sink for Keeper {
 }
 
 /// A view of bytes as a message's body.
-pub(crate) fn buf_of(bytes: &mut [u8]) -> UserBuf {
+pub fn buf_of(bytes: &mut [u8]) -> UserBuf {
     // SAFETY: the tests use the buffer only while the bytes live and do not touch them meanwhile.
     unsafe { UserBuf::contiguous(bytes.as_mut_ptr(), bytes.len()) }
 }
 
-pub(crate) fn remote_of(bytes: &mut [u8]) -> Remote {
+/// The same bytes as memory of another process.
+pub fn remote_of(bytes: &mut [u8]) -> Remote {
     Remote { addr: bytes.as_mut_ptr().expose_provenance() as u64, len: bytes.len() as u64 }
 }
 
 /// Bytes that tell messages and positions apart.
-pub(crate) fn pattern(seed: usize, len: usize) -> Vec<u8> {
+pub fn pattern(seed: usize, len: usize) -> Vec<u8> {
     (0..len).map(|i| (i.wrapping_mul(31) ^ seed.wrapping_mul(101) ^ (i >> 8)) as u8).collect()
 }
 
-pub(crate) fn header(seed: usize) -> Header {
+/// A header whose fields tell messages apart.
+pub fn header(seed: usize) -> Header {
     Header {
         kind: seed as u8,
         flags: (seed >> 3) as u8,
@@ -122,7 +131,8 @@ pub(crate) fn header(seed: usize) -> Header {
     }
 }
 
-pub(crate) fn send(to: &mut impl Transport, peer: Peer, seed: usize, payload: &mut [u8]) -> Result<(), Full> {
+/// Sends one message without an extended header.
+pub fn send(to: &mut impl Transport, peer: Peer, seed: usize, payload: &mut [u8]) -> Result<(), Full> {
     let len = payload.len();
     to.send(peer, &Am { header: header(seed), extended: &[], body: &buf_of(payload), offset: 0, len })
 }
@@ -158,7 +168,8 @@ fn lengths(eager_bytes_max: usize) -> Vec<usize> {
     lengths
 }
 
-pub(crate) fn keeps_order_content_and_headers<W: ConformanceWorld>() {
+/// Messages of all lengths come in order, whole, with their headers.
+pub fn keeps_order_content_and_headers<W: ConformanceWorld>() {
     let (mut world, mut keeper) = (W::new(), Keeper::default());
     let lengths = {
         let (transport, peer) = world.sender();
@@ -179,7 +190,8 @@ pub(crate) fn keeps_order_content_and_headers<W: ConformanceWorld>() {
     }
 }
 
-pub(crate) fn begins_with_the_longest<W: ConformanceWorld>() {
+/// The first message may be the longest.
+pub fn begins_with_the_longest<W: ConformanceWorld>() {
     let (mut world, mut keeper) = (W::new(), Keeper::default());
     let (transport, peer) = world.sender();
     let longest = transport.limits(peer).eager_bytes_max;
@@ -192,7 +204,8 @@ pub(crate) fn begins_with_the_longest<W: ConformanceWorld>() {
     assert!(received.into_iter().eq(&payloads));
 }
 
-pub(crate) fn takes_turns<W: ConformanceWorld>() {
+/// Each message is here before the next is sent.
+pub fn takes_turns<W: ConformanceWorld>() {
     let (mut world, mut keeper) = (W::new(), Keeper::default());
     for seed in 0..1000 {
         let payload = pattern(seed, seed % 60);
@@ -203,7 +216,8 @@ pub(crate) fn takes_turns<W: ConformanceWorld>() {
     }
 }
 
-pub(crate) fn is_full_some_time_and_loses_nothing<W: ConformanceWorld>() {
+/// A peer that does not poll makes the transport say that it is full; what was taken comes.
+pub fn is_full_some_time_and_loses_nothing<W: ConformanceWorld>() {
     for len in [8, 400, 3000] {
         let (mut world, mut keeper) = (W::new(), Keeper::default());
         let mut sent = 0;
@@ -221,7 +235,8 @@ pub(crate) fn is_full_some_time_and_loses_nothing<W: ConformanceWorld>() {
     }
 }
 
-pub(crate) fn joins_lead_and_body<W: ConformanceWorld>() {
+/// The extended header and the body are one payload.
+pub fn joins_lead_and_body<W: ConformanceWorld>() {
     let (mut world, mut keeper) = (W::new(), Keeper::default());
     for body_len in [0, 1, 8, 24, 25, 39, 40, 41, 60, 300, 2000] {
         for (offset, extended_len) in [(0, 16), (5, 40), (1, 1)] {
@@ -238,7 +253,8 @@ pub(crate) fn joins_lead_and_body<W: ConformanceWorld>() {
     }
 }
 
-pub(crate) fn lands_only_what_is_wanted<W: ConformanceWorld>() {
+/// The sink may want less than there is.
+pub fn lands_only_what_is_wanted<W: ConformanceWorld>() {
     for len in [41, 300, 1048, 4096] {
         let (mut world, mut keeper) = (W::new(), Keeper { wanted_max: Some(50), ..Keeper::default() });
         for seed in 0..10 {
@@ -252,7 +268,8 @@ pub(crate) fn lands_only_what_is_wanted<W: ConformanceWorld>() {
     }
 }
 
-pub(crate) fn drops_what_is_refused<W: ConformanceWorld>() {
+/// The sink may want nothing.
+pub fn drops_what_is_refused<W: ConformanceWorld>() {
     let (mut world, mut keeper) = (W::new(), Keeper { refuse: true, ..Keeper::default() });
     for seed in 0..100 {
         send_surely(&mut world, &mut keeper, seed, pattern(seed, 41 * seed));
@@ -262,7 +279,8 @@ pub(crate) fn drops_what_is_refused<W: ConformanceWorld>() {
     assert_eq!(tags, [0], "only the message without payload is short");
 }
 
-pub(crate) fn gets_and_puts<W: ConformanceWorld>() {
+/// What can be got and put is, at any length.
+pub fn gets_and_puts<W: ConformanceWorld>() {
     for len in [0, 1, 5000, 3 << 20] {
         let mut world = W::new();
         let (mut there, mut here) = (pattern(1, len), vec![0; len]);
@@ -282,7 +300,8 @@ pub(crate) fn gets_and_puts<W: ConformanceWorld>() {
     }
 }
 
-pub(crate) fn shares_a_copy_whoever_comes<W: ConformanceWorld>() {
+/// A cooperative copy is made once, whether or not the sender helps.
+pub fn shares_a_copy_whoever_comes<W: ConformanceWorld>() {
     let mut world = W::new();
     let (transport, peer) = world.receiver();
     if !transport.limits(peer).cooperative_copy {
@@ -317,7 +336,8 @@ fn shares_once<W: ConformanceWorld>(world: &mut W, len: usize, sender_comes: &st
     }
 }
 
-pub(crate) fn wakes_a_sleeper<W: ConformanceWorld>() {
+/// A message wakes who sleeps.
+pub fn wakes_a_sleeper<W: ConformanceWorld>() {
     let (mut world, mut keeper) = (W::new(), Keeper::default());
     for seed in 0..10 {
         let bell = world.receiver().0.doorbell();
@@ -331,7 +351,8 @@ pub(crate) fn wakes_a_sleeper<W: ConformanceWorld>() {
     }
 }
 
-pub(crate) fn wakes_in_time<W: ConformanceWorld>() {
+/// A sleep ends when its time is over, and when it is rung.
+pub fn wakes_in_time<W: ConformanceWorld>() {
     let mut world = W::new();
     let bell = world.receiver().0.doorbell();
     let start = Instant::now();
@@ -350,7 +371,8 @@ pub(crate) fn wakes_in_time<W: ConformanceWorld>() {
     assert!(bell.sleep(second, None));
 }
 
-pub(crate) fn wakes_all_threads<W: ConformanceWorld>() {
+/// A message wakes all who sleep.
+pub fn wakes_all_threads<W: ConformanceWorld>() {
     let mut world = W::new();
     let bell = world.receiver().0.doorbell();
     let (ready, is_ready) = std::sync::mpsc::channel();
@@ -374,13 +396,14 @@ pub(crate) fn wakes_all_threads<W: ConformanceWorld>() {
     }
 }
 
-/// The whole suite for one [`ConformanceWorld`].
+/// The whole suite for one [`ConformanceWorld`](crate::conformance::ConformanceWorld).
+#[macro_export]
 macro_rules! conformance_tests {
     ($world:ty: $($test:ident)*) => {
         $(#[test] fn $test() { $crate::conformance::$test::<$world>() })*
     };
     ($world:ty) => {
-        $crate::conformance::conformance_tests! { $world:
+        $crate::conformance_tests! { $world:
             keeps_order_content_and_headers
             begins_with_the_longest
             takes_turns
@@ -398,4 +421,4 @@ macro_rules! conformance_tests {
         }
     };
 }
-pub(crate) use conformance_tests;
+pub use crate::conformance_tests;

@@ -17,7 +17,7 @@ pub trait Doorbell: Send + Sync {
     /// Wakes threads of this process that sleep here.
     fn ring(&self);
     /// How long a sleep may last that wakes for this bell's word and something else besides: it takes the place of
-    /// [`Doorbell::sleep`] (see [`ShmComm::sleep`](crate::ShmComm::sleep)), and [`Doorbell::woke`] follows it.
+    /// [`Doorbell::sleep`] (see `ShmComm::sleep` of `tern-shm`), and [`Doorbell::woke`] follows it.
     fn longest(&self, timeout: Option<Duration>) -> Option<Duration> {
         timeout
     }

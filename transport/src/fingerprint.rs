@@ -28,7 +28,8 @@ impl SettingsFingerprint {
         SettingsFingerprint { names, marks }
     }
 
-    pub(crate) fn marks(&self) -> &[u32; FINGERPRINT_SETTINGS_MAX] {
+    /// The mark of each setting.
+    pub fn marks(&self) -> &[u32; FINGERPRINT_SETTINGS_MAX] {
         &self.marks
     }
 
@@ -42,7 +43,7 @@ impl SettingsFingerprint {
     }
 
     /// The settings whose marks are others there, by name; `None` if there are none.
-    pub(crate) fn difference(&self, theirs: &[u32; FINGERPRINT_SETTINGS_MAX]) -> Option<String> {
+    pub fn difference(&self, theirs: &[u32; FINGERPRINT_SETTINGS_MAX]) -> Option<String> {
         let differs = |at: &usize| self.marks[*at] != theirs[*at];
         let name = |at: usize| self.names.get(at).copied().unwrap_or("a setting of another version of Tern");
         let names: Vec<&str> = (0..FINGERPRINT_SETTINGS_MAX).filter(differs).map(name).collect();

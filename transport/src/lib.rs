@@ -1,4 +1,13 @@
-//! The channel between ranks: one trait, [`Transport`], and what implements it.
+//! The channel between ranks: one trait, [`Transport`], and what all that implement it have in common. Each of them is a crate in a
+//! folder beside this one's sources:
+//!
+//! | crate | reaches |
+//! |---|---|
+//! | `tern-shm` | ranks of one node, by shared memory |
+//! | `tern-tcp` | ranks of other nodes |
+//! | `tern-datagram` | the same by datagrams and multicast, with the protocol of `tern-urtp` |
+//! | `tern-ofi` | the same by libfabric, with the calls of `tern-libfabric` |
+//! | `tern-fabric` | all: it has a table of routes, and the way of a rank to itself |
 //!
 //! It is the channel of the MP_Lite thesis (chapter 5: five operations that carry a full MPI), grown by what
 //! the other papers need: active messages whose header handler names the landing place (MPI-LAPI, section 4),
@@ -11,44 +20,26 @@
 
 pub mod am;
 pub mod config;
-#[cfg(all(test, not(loom)))]
-mod conformance;
+pub mod conformance;
 pub mod copies;
+pub mod directory;
 pub mod doorbell;
-#[cfg(not(loom))]
-pub mod fabric;
-#[cfg_attr(loom, allow(dead_code))]
 pub mod fingerprint;
 pub mod limits;
-#[cfg(not(loom))]
-pub mod loopback;
-#[cfg(not(loom))]
-pub mod ofi;
 pub mod reach;
-pub mod shm;
-#[cfg(not(loom))]
 pub mod signals;
-mod sockopt;
-mod sync;
-#[cfg(not(loom))]
-pub mod tcp;
-#[cfg(not(loom))]
+pub mod socket_bell;
+pub mod sockopt;
 pub mod threads;
-#[cfg(not(loom))]
-pub mod urtp;
+mod void;
 
 pub use am::{AM_INLINE_BYTES_MAX, Am, Header};
 pub use config::{Medium, TransportConfig, TransportSetting};
 pub use doorbell::{Doorbell, Silent};
-#[cfg(not(loom))]
-pub use fabric::{ConnectError, Fabric, JobPlace, Outside, Tally};
 pub use fingerprint::SettingsFingerprint;
-#[cfg(not(loom))]
-pub use shm::shm_comm::{Area, Arrival, EagerStep, Mismatch, ShmComm, ShmMember, ShmWatch, Sight, SyncStep};
-#[cfg(not(loom))]
-pub use shm::{AttachError, JobMemory, Reservation, SharedRange};
 use std::sync::Arc;
 use tern_mem::{BadMemory, UserBuf};
+pub use void::Void;
 
 /// A process, by its number among the peers of this one: the ranks of this world come first and have their rank as number. Processes of
 /// other worlds follow, in whatever order this one has met them, so that a number means something within one process only.

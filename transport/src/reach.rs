@@ -94,12 +94,12 @@ impl Ports {
     }
 
     /// The one for multicasts, which all ranks share.
-    pub(crate) fn multicast(&self) -> Option<u16> {
+    pub fn multicast(&self) -> Option<u16> {
         (!self.is_any()).then_some(self.last)
     }
 
     /// Binds to the first port that is free. Ranks begin at different ones, so that few of them meet.
-    pub(crate) fn bind<T>(&self, mut bind: impl FnMut(u16) -> io::Result<T>) -> io::Result<T> {
+    pub fn bind<T>(&self, mut bind: impl FnMut(u16) -> io::Result<T>) -> io::Result<T> {
         if self.is_any() {
             return bind(0);
         }

@@ -12,7 +12,8 @@ use crate::slab::Id;
 use crate::wire::{ExtendedHeader, ExtendedHeaderReader, HeaderKind};
 use std::sync::Arc;
 use tern_mem::{Layout, UserBuf};
-use tern_transport::{self as transport, Header, Peer, Token};
+use tern_transport as transport;
+use tern_transport::{Header, Peer, Token};
 
 /// A long message of an access that is arriving.
 #[derive(Default)]

@@ -5,8 +5,9 @@ use super::sockets::{OwnDirectory, SharedDirectory};
 use std::net::{IpAddr, Ipv4Addr};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
+use tern_fabric::{Fabric, JobPlace, Outside};
 use tern_transport::config::{Medium, TransportSetting};
-use tern_transport::{Fabric, JobPlace, Outside, Peer, TransportConfig};
+use tern_transport::{Peer, TransportConfig};
 
 /// A job over datagrams.
 pub(crate) struct Datagrams(Vec<Option<Fabric>>);

@@ -4,7 +4,8 @@ use super::job::{Plan, World};
 use std::fs::File;
 use std::os::fd::OwnedFd;
 use std::sync::atomic::{AtomicU32, Ordering};
-use tern_transport::{Fabric, JobPlace, Peer, TransportConfig};
+use tern_fabric::{Fabric, JobPlace};
+use tern_transport::{Peer, TransportConfig};
 
 /// A job on one machine.
 pub(crate) struct Machine(Vec<Option<Fabric>>);

@@ -4,8 +4,9 @@ use super::job::{Plan, World};
 use super::machine::segment;
 use super::sockets::{OwnDirectory, SharedDirectory};
 use std::time::Duration;
+use tern_fabric::{Fabric, JobPlace, Outside};
 use tern_transport::config::TcpConfig;
-use tern_transport::{Fabric, JobPlace, Outside, Peer, TransportConfig};
+use tern_transport::{Peer, TransportConfig};
 
 /// A job on two machines.
 pub(crate) struct Machines {

@@ -6,9 +6,10 @@ use std::io;
 use std::os::fd::RawFd;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
+use tern_fabric::{Fabric, JobPlace, Outside};
 use tern_transport::config::{Checksum, TcpConfig, TransportSetting};
-use tern_transport::tcp::Directory;
-use tern_transport::{Fabric, JobPlace, Outside, Peer, TransportConfig};
+use tern_transport::directory::Directory;
+use tern_transport::{Peer, TransportConfig};
 
 /// A job over sockets.
 pub(crate) struct Sockets {

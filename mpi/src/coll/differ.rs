@@ -2,8 +2,8 @@
 
 use crate::core::error::{Error, fail};
 use tern_abi::*;
+use tern_shm::Mismatch;
 use tern_shmcoll::{Difference, Mark};
-use tern_transport::Mismatch;
 
 /// What to do about lengths that differ.
 pub(super) const SAME_DATA: &str =

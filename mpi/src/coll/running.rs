@@ -19,8 +19,9 @@ use std::task::Poll;
 use std::time::Duration;
 use tern_abi::*;
 use tern_coll::{Exec, Schedule};
+use tern_shm::{Mismatch, ShmComm};
 use tern_shmcoll::Mark;
-use tern_transport::{Doorbell, Mismatch, ShmComm};
+use tern_transport::Doorbell;
 
 /// A collective that has been prepared.
 #[derive(Debug, Default)]

@@ -14,11 +14,10 @@ use std::time::Duration;
 use tern_abi::{MPI_Comm, MPI_ERR_OTHER};
 use tern_coll::Slice;
 use tern_mem::UserBuf;
+use tern_shm::shm_comm::SharedLines;
+use tern_shm::{Arrival, Mismatch, ShmComm, ShmWatch, Sight, SyncStep};
 use tern_shmcoll::{CallFault, CallHost, Mark, Operand, OperandOrder, OperationCode, mark_of_barrier};
-use tern_transport::shm::shm_comm::SharedLines;
-use tern_transport::{
-    Arrival, Doorbell, Mismatch, Remote, ShmComm, ShmWatch, Sight, SyncStep, Token, Transfer, Transport,
-};
+use tern_transport::{Doorbell, Remote, Token, Transfer, Transport};
 
 pub(super) use tern_shmcoll::{Habits, Method, VectorBlocks};
 

@@ -7,7 +7,8 @@ use crate::core::error::Result;
 use crate::core::process::{Process, enter};
 use crate::limits::LOOKS_AT_ONCE;
 use tern_abi::MPI_Comm;
-use tern_transport::{Peer, ShmComm, ShmMember};
+use tern_shm::{ShmComm, ShmMember};
+use tern_transport::Peer;
 
 /// The slot of the world, which rank 0 leads.
 const WORLD_SLOT: u32 = 0;

@@ -1,6 +1,6 @@
 //! What a communicator has of the memory that its ranks share.
 
-use tern_transport::ShmComm;
+use tern_shm::ShmComm;
 
 /// What a communicator has of it.
 #[derive(Debug, Default)]

@@ -1,7 +1,7 @@
 //! The engine of this process.
 
 use tern_engine::Engine;
-use tern_transport::fabric::Fabric;
+use tern_fabric::Fabric;
 
 /// The engine over all transports of this process.
 pub type ProcessEngine = Engine<Fabric>;

@@ -1,7 +1,7 @@
 //! Whether multicast works among the hosts of a job: found out once, in `MPI_Init`. If it does not, all goes by connections.
 //!
 //! One rank of each node, its lowest, stands for it: these find out by which interface they reach each other, and listen to
-//! each other's multicasts for a tenth of a second at most (`tern_transport::urtp::probe`). The worst that one of them has seen
+//! each other's multicasts for a tenth of a second at most (`tern_datagram::probe`). The worst that one of them has seen
 //! is the verdict, and all ranks get the same one.
 
 use crate::comm::agree::{Participants, SourceNumbering};
@@ -13,8 +13,8 @@ use crate::limits::{EACH_AGREEMENT_TAG, FAR_AGREEMENT_TAG, MULTICAST_RANKS_MAX, 
 use std::fmt;
 use std::net::IpAddr;
 use tern_abi::{MPI_COMM_WORLD, MPI_ERR_OTHER};
+use tern_datagram::probe::Observation;
 use tern_engine::Group;
-use tern_transport::urtp::probe::Observation;
 use tern_transport::{Medium, Peer, TransportConfig, TransportSetting};
 
 /// What has been found out.

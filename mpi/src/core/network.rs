@@ -4,9 +4,10 @@ use crate::core::error::{Result, fail};
 use std::io;
 use std::os::fd::RawFd;
 use tern_abi::MPI_ERR_OTHER;
+use tern_fabric::{Fabric, JobPlace, Outside};
 use tern_job::{DirectoryLink, Job};
-use tern_transport::tcp::Directory;
-use tern_transport::{Fabric, JobPlace, Outside, TransportConfig};
+use tern_transport::TransportConfig;
+use tern_transport::directory::Directory;
 
 /// Connects to the ranks of the job: by shared memory to those of this node, by TCP to the others.
 pub fn connect(job: &mut Job, config: &TransportConfig) -> Result<Fabric> {

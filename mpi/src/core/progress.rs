@@ -18,7 +18,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicU8, Ordering};
 use std::thread::JoinHandle;
 use std::time::Duration;
-use tern_transport::tcp::Tcp;
+use tern_tcp::Tcp;
 use tern_transport::threads::Serving;
 
 /// There is no thread, or it runs.

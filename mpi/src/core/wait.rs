@@ -22,8 +22,9 @@ use crate::{check, coll};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI32, Ordering};
 use std::time::{Duration, Instant};
+use tern_fabric::Fabric;
 use tern_job::CoreBudget;
-use tern_transport::{Doorbell, Fabric, Peer};
+use tern_transport::{Doorbell, Peer};
 
 /// What a call waits for, and how it learns of it.
 pub trait WaitEvent {

@@ -13,7 +13,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use tern_abi::*;
 use tern_engine::{ANY_SOURCE, Envelope, Mode, Pattern, StartedSend};
 use tern_mem::UserBuf;
-use tern_transport::{JobMemory, Reservation, SharedRange};
+use tern_shm::{JobMemory, Reservation, SharedRange};
 
 /// Tags of messages about the pointer, on the file's own context.
 const ASK_TAG: i32 = 1;

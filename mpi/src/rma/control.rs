@@ -6,8 +6,8 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 pub(super) use tern_engine::rma::LockKind;
-use tern_transport::SharedRange;
-use tern_transport::shm::turns::{self, Marked, TurnLock};
+use tern_shm::SharedRange;
+use tern_shm::turns::{self, Marked, TurnLock};
 
 // The lock: tickets are taken from `NEXT`; readers enter when `READ` has come to theirs, writers when `WRITE` has.
 const NEXT: usize = 0;
@@ -263,7 +263,7 @@ impl WindowControl {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use tern_transport::JobMemory;
+    use tern_shm::JobMemory;
 
     fn control(size: u32) -> WindowControl {
         let memory = JobMemory::new(None).unwrap();

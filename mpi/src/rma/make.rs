@@ -32,7 +32,8 @@ use tern_abi::*;
 use tern_engine::Group;
 use tern_engine::rma::{WindowId, WindowNumbers};
 use tern_mem::ExposedMemory;
-use tern_transport::{JobMemory, Reservation, SharedRange, WindowMemory, shm};
+use tern_shm::{self as shm, JobMemory, Reservation, SharedRange};
+use tern_transport::WindowMemory;
 
 /// Memory of a window begins at a multiple of this, behind the words that the ranks share.
 const MEMORY_ALIGN: usize = 4096;

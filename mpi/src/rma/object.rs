@@ -18,7 +18,8 @@ use tern_abi::*;
 use tern_engine::Group;
 use tern_engine::rma::{ACCESS_CONTEXT, WindowId};
 use tern_job::status_page::count_of_ranks;
-use tern_transport::{Peer, Reservation, SharedRange};
+use tern_shm::{Reservation, SharedRange};
+use tern_transport::Peer;
 
 /// A window.
 #[derive(Debug)]

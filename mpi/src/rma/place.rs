@@ -10,8 +10,8 @@ use std::sync::Arc;
 use tern_abi::*;
 use tern_engine::rma::{Far, GappedElements, WindowId};
 use tern_mem::{Basic, Datatype, IoVec, UserBuf};
+use tern_shm::{read_from, write_to};
 use tern_transport::TransferError;
-use tern_transport::shm::{read_from, write_to};
 
 /// Pieces of a buffer that are looked at together.
 const PIECES: usize = 64;

@@ -8,9 +8,9 @@ use std::time::{Duration, Instant};
 
 use tern_abi::*;
 use tern_engine::Group;
+use tern_tcp::Talk;
 use tern_transport::SettingsFingerprint;
 use tern_transport::fingerprint::FINGERPRINT_BYTES;
-use tern_transport::tcp::Talk;
 
 use super::introduce::{IntroducedProcess, Veil, decode, encode, garbled, gather, learn, worlds_of};
 use super::ports::{door_of, parse, place_of};

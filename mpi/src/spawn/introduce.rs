@@ -5,7 +5,7 @@
 
 use tern_abi::{MPI_ERR_INTERN, MPI_ERR_OTHER};
 use tern_engine::Group;
-use tern_transport::tcp::{Foreigner, Tcp, veil};
+use tern_tcp::{Foreigner, Tcp, veil};
 
 use super::worlds::{chance, go_abroad};
 use crate::comm::agree::{Bridge, Participants, number, record};

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use tern_abi::*;
 use tern_job::hex::{from_hex, to_hex};
-use tern_transport::tcp::{Tcp, endpoint_address_of_text, text_of_endpoint_address};
+use tern_tcp::{Tcp, endpoint_address_of_text, text_of_endpoint_address};
 
 use super::worlds::go_abroad;
 use crate::core::boundary::OutText;

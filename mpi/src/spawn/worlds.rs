@@ -7,9 +7,11 @@ use std::sync::Arc;
 
 use tern_abi::{MPI_COMM_NULL, MPI_Comm, MPI_ERR_OTHER};
 use tern_engine::Group;
+use tern_fabric::{Fabric, Outside};
 use tern_job::launcher::Launcher;
-use tern_transport::tcp::{Directory, Tcp};
-use tern_transport::{Fabric, Outside, Peer, SettingsFingerprint, Transport};
+use tern_tcp::Tcp;
+use tern_transport::directory::Directory;
+use tern_transport::{Peer, SettingsFingerprint, Transport};
 
 use crate::comm::agree::{Participants, SourceNumbering};
 use crate::comm::object::Comm;
@@ -143,7 +145,7 @@ impl Process {
     }
 
     /// Makes a process of another world a peer, or finds it; one of this world is one already.
-    pub fn add_peer(&mut self, who: &tern_transport::tcp::Foreigner, host: u32) -> Result<Peer> {
+    pub fn add_peer(&mut self, who: &tern_tcp::Foreigner, host: u32) -> Result<Peer> {
         let bad =
             |error: io::Error| fail(MPI_ERR_OTHER, format!("what another world tells of itself: {error}"));
         let tcp = self.abroad_mut().ok_or_else(|| fail(MPI_ERR_OTHER, "this process has no network"))?;

@@ -12,7 +12,7 @@ use std::time::Instant;
 use tern_abi::{MPI_Datatype, MPI_T_event_instance, MPI_T_event_registration};
 use tern_abi::{MPI_INT, MPI_UNSIGNED_LONG_LONG};
 use tern_engine::counters::{ToolEvent, ToolEventKind};
-use tern_transport::tcp::Change;
+use tern_tcp::Change;
 
 use super::TOOLS;
 use crate::core::process::Process;

@@ -9,8 +9,8 @@ use tern_abi::{MPI_T_PVAR_CLASS_LEVEL, MPI_T_PVAR_CLASS_TIMER};
 use tern_engine::EngineCounters;
 use tern_engine::counters::{Levels, Protocol, Traffic};
 use tern_engine::rendezvous::RendezvousMethod;
+use tern_fabric::Tally;
 use tern_transport::Peer;
-use tern_transport::fabric::Tally;
 
 /// A performance variable.
 pub(super) struct Number {

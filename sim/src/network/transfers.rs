@@ -5,7 +5,7 @@ use crate::Picos;
 use crate::params::{Costs, Distance, SHARE_NEAR_BYTES};
 use std::collections::{BTreeMap, VecDeque};
 use tern_mem::UserBuf;
-use tern_transport::shm::cooperative_chunks;
+use tern_shm::cooperative_chunks;
 use tern_transport::{CooperativeCopyKey, Peer, Remote, Sink, Token, Transfer};
 
 /// The transfers under way.

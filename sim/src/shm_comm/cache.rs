@@ -1,6 +1,6 @@
 //! Which cores have which lines.
 
-use tern_transport::limits::LINE_BYTES;
+use tern_shm::limits::LINE_BYTES;
 
 /// The lines of a piece of memory: for each, the cores that have it as it is now, one bit each. None is a line that nobody has
 /// touched yet.

@@ -11,9 +11,10 @@ use crate::{Picos, picos};
 use std::sync::{Mutex, PoisonError};
 use tern_coll::Slice;
 use tern_mem::UserBuf;
+use tern_shm::limits::LINE_BYTES;
+use tern_shm::{Mismatch, ShmComm, ShmWatch};
 use tern_shmcoll::{CallHost, Operand};
-use tern_transport::limits::LINE_BYTES;
-use tern_transport::{Mismatch, Remote, ShmComm, ShmWatch};
+use tern_transport::Remote;
 
 /// One rank.
 pub(super) struct ShmRank<'a> {

@@ -3,7 +3,7 @@
 use super::scheduler::Scheduler;
 use std::sync::Arc;
 use tern_mem::UserBuf;
-use tern_transport::shm::shm_comm::{Arrived, FlagPayload, Lines};
+use tern_shm::shm_comm::{Arrived, FlagPayload, Lines};
 
 /// A rank's view of the scheduler.
 pub(super) struct PricedLines {

@@ -10,9 +10,9 @@ use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, DefaultHasher};
 use std::sync::{Condvar, Mutex, MutexGuard};
 use tern_mem::UserBuf;
-use tern_transport::ShmWatch;
-use tern_transport::limits::{LINE_BYTES, SHARED_BUFFER_DATA_BYTES};
-use tern_transport::shm::shm_comm::FlagPayload;
+use tern_shm::ShmWatch;
+use tern_shm::limits::{LINE_BYTES, SHARED_BUFFER_DATA_BYTES};
+use tern_shm::shm_comm::FlagPayload;
 
 /// What all ranks share.
 pub(super) struct Scheduler {
@@ -369,7 +369,7 @@ impl Scheduler {
 
 impl SchedulerState {
     fn flag(&mut self, line: usize) -> &mut WatchedFlag {
-        let payload = [0; tern_transport::limits::FLAG_PAYLOAD_BYTES];
+        let payload = [0; tern_shm::limits::FLAG_PAYLOAD_BYTES];
         self.flags.entry(line).or_insert(WatchedFlag {
             count: 0,
             mark: 0,

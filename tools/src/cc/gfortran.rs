@@ -7,7 +7,7 @@ use std::ffi::{OsStr, OsString};
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use crate::flags::Compiler;
+use crate::compiler::Compiler;
 
 /// Leaves the flags out if it is set, and not to 0.
 const STRICT_VARIABLE: &str = "MPIFORT_STRICT";

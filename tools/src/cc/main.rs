@@ -6,6 +6,7 @@
 
 #![forbid(unsafe_code)]
 
+mod compiler;
 mod flags;
 mod folders;
 mod gfortran;
@@ -19,7 +20,8 @@ use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Command, ExitCode};
 
-use flags::{Compiler, InstalledTree, Language};
+use compiler::{Compiler, Language};
+use flags::InstalledTree;
 use request::WrapperArguments;
 
 fn main() -> ExitCode {

@@ -10,7 +10,7 @@
 
 use std::collections::hash_map::DefaultHasher;
 use std::ffi::{OsStr, OsString};
-use std::fs::{self, File, Metadata};
+use std::fs::{self, File};
 use std::hash::{Hash, Hasher};
 use std::io::Read;
 use std::os::unix::ffi::OsStrExt;
@@ -18,7 +18,8 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::flags::{Compiler, InstalledTree};
+use crate::compiler::{Compiler, in_path};
+use crate::flags::InstalledTree;
 use crate::folders::{self, ModuleFolder};
 
 /// The library of the modules' own procedures (`libmpi_modules.a`).
@@ -26,14 +27,6 @@ pub(crate) const ARCHIVE: &str = "mpi_modules";
 
 /// The sources, those that others use first.
 const SOURCES: [&str; 4] = ["types.f90", "constants.f90", "mpi_f08.f90", "mpi.f90"];
-
-/// Compilers to look for, the preferred first.
-const COMPILERS: [&str; 5] = ["gfortran", "flang", "flang-new", "ifx", "nvfortran"];
-
-/// The first Fortran compiler that is installed; if none is, the name that the error message will have.
-pub(crate) fn installed_compiler() -> &'static str {
-    COMPILERS.into_iter().find(|name| in_path(OsStr::new(name)).is_some()).unwrap_or(COMPILERS[0])
-}
 
 /// In a folder of modules: what their compiler says it is.
 const IDENTITY: &str = "compiler";
@@ -165,23 +158,6 @@ fn answer(compiler: &Compiler, question: &str) -> Vec<u8> {
     let mut command = Command::new(&compiler.words[0]);
     command.args(&compiler.words[1..]).arg(question);
     command.output().map(|output| output.stdout).unwrap_or_default()
-}
-
-/// Where a program is, links followed, and what the file system knows of it.
-fn in_path(program: &OsStr) -> Option<(PathBuf, Metadata)> {
-    let paths = std::env::var_os("PATH").unwrap_or_default();
-    let named = Path::new(program);
-    let candidates: Vec<PathBuf> = if named.components().count() > 1 {
-        vec![named.to_path_buf()]
-    } else {
-        std::env::split_paths(&paths).map(|folder| folder.join(named)).collect()
-    };
-    candidates.into_iter().find_map(|candidate| {
-        let path = candidate.canonicalize().ok()?;
-        let metadata =
-            fs::metadata(&path).ok().filter(|metadata| metadata.is_file() && metadata.mode() & 0o111 != 0)?;
-        Some((path, metadata))
-    })
 }
 
 /// Compiles in a folder of its own, which then gets the name that others look for: two at once do no harm.

@@ -2,7 +2,8 @@
 
 use std::ffi::OsString;
 
-use crate::flags::{Compiler, InstalledTree};
+use crate::compiler::Compiler;
+use crate::flags::InstalledTree;
 use crate::request::WrapperArguments;
 use crate::words;
 
@@ -125,7 +126,7 @@ pub(crate) fn command_line(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::flags::Language;
+    use crate::compiler::Language;
 
     fn answer(line: &str) -> String {
         let request = WrapperArguments::parse(line.split_whitespace().map(OsString::from));

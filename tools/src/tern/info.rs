@@ -3,10 +3,10 @@
 use std::path::Path;
 
 use tern_abi::{MPI_ABI_SUBVERSION, MPI_ABI_VERSION, MPI_SUBVERSION, MPI_VERSION};
+use tern_datagram::link::may_send_frames;
+use tern_ofi::survey;
 use tern_settings::{Environment, OTHERS, Variable, variables};
 use tern_transport::Medium;
-use tern_transport::ofi::survey;
-use tern_transport::urtp::link::may_send_frames;
 
 use crate::table::TextTable;
 use crate::{coverage, features, machine};

@@ -1,8 +1,8 @@
 //! `tern info --protocols`: the engine's own table, with the limits of the transports on this node, and the ways to windows.
 
 use tern_engine::protocol;
+use tern_fabric::loopback::Loopback;
 use tern_settings::Environment;
-use tern_transport::loopback::Loopback;
 use tern_transport::{Limits, Transport};
 
 use crate::features;

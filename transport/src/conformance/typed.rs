@@ -68,7 +68,8 @@ impl Sink for Lander {
     fn done(&mut self, _: Token, _: Result<(), TransferError>) {}
 }
 
-pub(crate) fn sends_from_and_to_gaps<W: ConformanceWorld>() {
+/// Messages from and to buffers with gaps.
+pub fn sends_from_and_to_gaps<W: ConformanceWorld>() {
     let mut world = W::new();
     for (seed, (piece, count)) in SHAPES.into_iter().enumerate() {
         for round in 0..3 {
@@ -97,7 +98,8 @@ pub(crate) fn sends_from_and_to_gaps<W: ConformanceWorld>() {
     drain(&mut world, &mut Keeper::default());
 }
 
-pub(crate) fn copies_from_and_to_gaps<W: ConformanceWorld>() {
+/// Gets, puts and cooperative copies from and to buffers with gaps.
+pub fn copies_from_and_to_gaps<W: ConformanceWorld>() {
     let mut world = W::new();
     let (transport, peer) = world.sender();
     let limits = transport.limits(peer);

@@ -19,7 +19,8 @@ use shared::{SLOTS_MAX, WINDOW_BYTES_MAX, WindowPool};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tern_io::limits::ALIGN_BYTES;
 use tern_io::{FileSystem, Hints, PoolState, plan};
-use tern_transport::{JobMemory, Reservation, TransportSetting};
+use tern_shm::{JobMemory, Reservation};
+use tern_transport::TransportSetting;
 
 /// What collective accesses of a file go by.
 pub struct Together {

@@ -13,7 +13,7 @@ use tern_io::access::StreamPart;
 use tern_io::storage::{read_all, write_all};
 use tern_io::{AccessSpan, Cover, Moved, PoolWalk, PoolWindow};
 use tern_mem::UserBuf;
-use tern_transport::{JobMemory, Reservation, SharedRange};
+use tern_shm::{JobMemory, Reservation, SharedRange};
 
 /// Slots of one rank's memory at most; with two, one is copied while the other is with the file.
 pub(super) const SLOTS_MAX: usize = 4;

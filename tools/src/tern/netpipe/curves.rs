@@ -2,7 +2,7 @@
 //! time, which NetPIPE calls the signature of a network.
 
 use super::limits::THROUGHPUT_FROM_BYTES;
-use super::samples::{MetricCurve, SizeSamples};
+use super::samples::{MetricCurve, SizeSamples, shown};
 use super::section::{Chart, Section, SectionTable, Trace, Unit, mbps};
 use super::sizes;
 use super::steadiness;
@@ -77,21 +77,6 @@ fn signature(name: &str, title: &str, curves: &[MetricCurve]) -> Chart {
         axes: (Unit::Seconds, Unit::Mbps),
         lines: curves.iter().map(line).collect(),
     }
-}
-
-/// The sizes that tables show: without neighbors of others.
-pub(super) fn shown(curves: &[MetricCurve]) -> Vec<u64> {
-    let mut all: Vec<u64> = curves.iter().flat_map(|curve| curve.points().map(|(bytes, _)| bytes)).collect();
-    all.sort_unstable();
-    all.dedup();
-    let last = all.last().copied();
-    all.retain(|bytes| bytes.is_power_of_two() || Some(*bytes) == last && all_but_powers(curves));
-    all
-}
-
-/// Whether no size is a power of two, so that a table would be empty.
-fn all_but_powers(curves: &[MetricCurve]) -> bool {
-    curves.iter().all(|curve| curve.points().all(|(bytes, _)| !bytes.is_power_of_two()))
 }
 
 /// Best and median times, and how Tern's compare with those of polled sockets.

@@ -6,7 +6,6 @@ use super::limits::{
     ASKED_BYTES_MAX, BYTES_MAX, COLLECTIVE_BYTES, LIMIT_S, PERTURBATION_BYTES, POINT_S, QUICK_BYTES_MAX,
     QUICK_LIMIT_S, QUICK_POINT_S, QUICK_TRIALS, TRIALS, TRIALS_MAX,
 };
-use super::turns::MeasurementTurns;
 use crate::sim::units::{parse_count, parse_time};
 use clap::{Args, ValueEnum, value_parser};
 
@@ -155,6 +154,17 @@ pub(super) struct RankPlacement {
     pub hosts: Vec<String>,
     /// What runs a command on a host.
     pub launcher: Option<String>,
+}
+
+/// How often each has its turn.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct MeasurementTurns {
+    /// At every size.
+    pub least: u32,
+    /// At sizes where figures are not steady.
+    pub most: u32,
+    /// How long there may be more than the least, seconds.
+    pub limit_s: f64,
 }
 
 /// Another MPI library.

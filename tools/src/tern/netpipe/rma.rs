@@ -1,8 +1,7 @@
 //! One-sided communication: put, get and accumulate over their size, each completed at the target, beside what the machine allows: a
 //! copy or atomic instructions where memory is mapped, a transfer that is answered over TCP.
 
-use super::curves::shown;
-use super::samples::{MetricCurve, SizeSamples};
+use super::samples::{MetricCurve, SizeSamples, shown};
 use super::section::{Chart, Section, SectionTable};
 use super::steadiness;
 use super::systems::{JobWork, RemoteAccess, SystemJob};

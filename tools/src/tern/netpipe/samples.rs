@@ -118,6 +118,21 @@ pub(super) fn find<'a>(curves: &'a [MetricCurve], system: &str, metric: &str) ->
     curves.iter().find(|curve| curve.system == system && curve.metric == metric)
 }
 
+/// The sizes that tables show: without neighbors of others.
+pub(super) fn shown(curves: &[MetricCurve]) -> Vec<u64> {
+    let mut all: Vec<u64> = curves.iter().flat_map(|curve| curve.points().map(|(bytes, _)| bytes)).collect();
+    all.sort_unstable();
+    all.dedup();
+    let last = all.last().copied();
+    all.retain(|bytes| bytes.is_power_of_two() || Some(*bytes) == last && all_but_powers(curves));
+    all
+}
+
+/// Whether no size is a power of two, so that a table would be empty.
+fn all_but_powers(curves: &[MetricCurve]) -> bool {
+    curves.iter().all(|curve| curve.points().all(|(bytes, _)| !bytes.is_power_of_two()))
+}
+
 #[cfg(test)]
 pub(super) mod tests {
     use super::*;

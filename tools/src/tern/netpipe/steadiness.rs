@@ -1,8 +1,7 @@
 //! How steady figures are: what the turns of each size differ by, and what that comes to.
 
-use super::curves::shown;
 use super::limits::{STEADY_SPREAD, STEADY_TRIALS};
-use super::samples::{MetricCurve, SizeSamples};
+use super::samples::{MetricCurve, SizeSamples, shown};
 use super::section::SectionTable;
 use super::words::{percent, size};
 

@@ -5,7 +5,7 @@ use std::fmt::Debug;
 use std::rc::Rc;
 use std::time::Instant;
 
-use super::options::NetpipeOptions;
+use super::options::{MeasurementTurns, NetpipeOptions};
 use super::samples::{MetricCurve, OutputSample};
 use super::section::Section;
 use super::steadiness;
@@ -47,17 +47,6 @@ struct StartedJob {
     starter: JobStarter,
     system: MeasuredSystem,
     job: SystemJob,
-}
-
-/// How often each has its turn.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct MeasurementTurns {
-    /// At every size.
-    pub least: u32,
-    /// At sizes where figures are not steady.
-    pub most: u32,
-    /// How long there may be more than the least, seconds.
-    pub limit_s: f64,
 }
 
 /// What is measured in turns, and what is made of it.

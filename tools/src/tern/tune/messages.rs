@@ -5,8 +5,8 @@ use std::fmt::Write;
 
 use tern_coll::{Algorithm, Collective};
 use tern_settings::Environment;
+use tern_shm::cooperative_chunks;
 use tern_sim::params::{SHARE_NEAR_BYTES, SHM_NEAR_BYTES, SizeCosts};
-use tern_transport::shm::cooperative_chunks;
 
 use crate::protocols::shm_limits;
 

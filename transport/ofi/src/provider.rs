@@ -1,0 +1,122 @@
+//! Which provider and which interface: what the user says, else the hardware that is there, else what the library likes best.
+
+use std::sync::mpsc;
+use std::thread;
+use std::time::Duration;
+
+use tern_libfabric::{
+    Endpoint, LibfabricError, Library, MemoryRegistration, NetworkOffer, OfferHints, Sizes,
+};
+
+use super::OfiError;
+use super::limits::{OFI_OPEN_S_MAX, OFI_PACKET_BYTES, OFI_RECEIVE_BYTES, OFI_SENDS};
+use tern_transport::config::OfiConfig;
+
+/// Providers of networks that programs reach without the kernel, the fastest first. What stands on ofi_rxd is not among them, since it
+/// loses packets.
+const HARDWARE: [&str; 6] = ["cxi", "psm3", "psm2", "opx", "efa", "verbs;ofi_rxm"];
+
+/// Where the kernel lists devices that such providers use.
+const DEVICES: [&str; 3] = ["/sys/class/infiniband", "/sys/class/cxi", "/sys/class/hfi1"];
+
+const SIZES: Sizes =
+    Sizes { packet_bytes_max: OFI_PACKET_BYTES, sends: OFI_SENDS, receive_bytes: OFI_RECEIVE_BYTES };
+
+/// Which of libfabric's networks.
+#[derive(Clone, Copy, Debug)]
+pub struct ProviderChoice {
+    pub(super) config: OfiConfig,
+    /// How memory is made known; tests allow less than the provider might want.
+    pub(super) registration: MemoryRegistration,
+}
+
+impl From<OfiConfig> for ProviderChoice {
+    fn from(config: OfiConfig) -> ProviderChoice {
+        ProviderChoice { config, registration: MemoryRegistration::Any }
+    }
+}
+
+impl ProviderChoice {
+    pub(super) fn hints(&self) -> OfferHints<'static> {
+        let said = |text: &'static str| Some(text).filter(|text| !text.is_empty());
+        OfferHints {
+            provider: said(self.config.provider),
+            interface: said(self.config.interface),
+            registration: self.registration,
+        }
+    }
+
+    fn is_named(&self) -> bool {
+        !self.config.provider.is_empty() || self.config.is_filtered
+    }
+
+    /// Whether this way is to be tried though nobody has forced it: a provider is named, or there is hardware that has one.
+    pub fn is_worth_trying(&self) -> bool {
+        self.is_named() || DEVICES.iter().any(|devices| has_entries(devices))
+    }
+
+    /// Opens an endpoint, if the library answers in time: a provider may wait for a device for ever. With `any`, of any provider, else
+    /// of the one that is named or of hardware.
+    pub(super) fn open(self, any: bool) -> Result<Endpoint, OfiError> {
+        let is_named = self.is_named();
+        let is_reliable = |offer: &NetworkOffer| !offer.provider.ends_with("ofi_rxd");
+        let may_be =
+            move |offer: &NetworkOffer| is_named || place(offer).is_some() || any && is_reliable(offer);
+        in_time(self.config.provider, move || {
+            let offers = Library::open()?.offers(self.hints())?;
+            open_first(ordered(offers.into_iter().filter(may_be).collect()))
+        })
+    }
+}
+
+/// What the library answers to a question, if it answers in time.
+pub(super) fn in_time<T: Send + 'static>(
+    provider: &'static str,
+    question: impl FnOnce() -> Result<T, LibfabricError> + Send + 'static,
+) -> Result<T, OfiError> {
+    let (tell, told) = mpsc::channel();
+    let ask = move || {
+        // Nobody listens any more if it took too long.
+        let _ = tell.send(question());
+    };
+    thread::Builder::new().name("tern-libfabric".into()).spawn(ask).map_err(OfiError::Thread)?;
+    match told.recv_timeout(Duration::from_secs(OFI_OPEN_S_MAX)) {
+        Ok(answer) => answer.map_err(OfiError::Library),
+        Err(_) => Err(OfiError::Hangs(if provider.is_empty() { "any" } else { provider })),
+    }
+}
+
+/// The best first: hardware, then what reaches other hosts, then IPv4, then the library's own order.
+pub(super) fn ordered(mut offers: Vec<NetworkOffer>) -> Vec<NetworkOffer> {
+    offers.sort_by_key(|offer| (place(offer).unwrap_or(HARDWARE.len()), is_local(offer), !offer.is_ipv4));
+    offers
+}
+
+/// Where a provider stands among those of hardware.
+pub(super) fn place(offer: &NetworkOffer) -> Option<usize> {
+    HARDWARE.iter().position(|name| *name == offer.provider)
+}
+
+fn has_entries(folder: &str) -> bool {
+    std::fs::read_dir(folder).is_ok_and(|mut entries| entries.next().is_some())
+}
+
+/// Whether it reaches this host alone.
+fn is_local(offer: &NetworkOffer) -> bool {
+    offer.interface == "lo" || matches!(offer.provider.as_str(), "shm" | "sm2")
+}
+
+/// The first that can be opened, or why the first cannot.
+fn open_first(offers: Vec<NetworkOffer>) -> Result<Endpoint, LibfabricError> {
+    let mut first = None;
+    for offer in &offers {
+        match Endpoint::open(offer, SIZES) {
+            Ok(endpoint) => return Ok(endpoint),
+            Err(error) => first = first.or(Some(error)),
+        }
+    }
+    Err(first.unwrap_or_else(|| LibfabricError::NoOffer {
+        version: String::new(),
+        wanted: " of fabric hardware".into(),
+    }))
+}

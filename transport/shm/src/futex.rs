@@ -1,0 +1,99 @@
+//! The system calls of sleeping and waking.
+
+use std::sync::atomic::{AtomicU32, AtomicU64};
+use std::time::Duration;
+
+/// Sleeps while `word` is `expected`, until woken, interrupted or the time is over. The word may be shared
+/// between processes.
+pub(crate) fn wait(word: &AtomicU32, expected: u32, timeout: Option<Duration>) {
+    let time = timeout.map(timespec);
+    let time_ptr = time.as_ref().map_or(std::ptr::null(), std::ptr::from_ref);
+    // SAFETY: the word and the time live during the call; the kernel writes to neither.
+    unsafe { libc::syscall(libc::SYS_futex, word.as_ptr(), libc::FUTEX_WAIT, expected, time_ptr) };
+}
+
+/// Wakes all who sleep on `word`.
+pub(crate) fn wake_all(word: &AtomicU32) {
+    // SAFETY: the kernel only looks the address up.
+    unsafe { libc::syscall(libc::SYS_futex, word.as_ptr(), libc::FUTEX_WAKE, i32::MAX) };
+}
+
+fn timespec(time: Duration) -> libc::timespec {
+    libc::timespec {
+        tv_sec: libc::time_t::try_from(time.as_secs()).unwrap_or(libc::time_t::MAX),
+        tv_nsec: time.subsec_nanos().into(),
+    }
+}
+
+// linux/membarrier.h
+const MEMBARRIER_CMD_GLOBAL_EXPEDITED: i32 = 1 << 1;
+const MEMBARRIER_CMD_REGISTER_GLOBAL_EXPEDITED: i32 = 1 << 2;
+
+/// Makes this process one that [`fence_everywhere`], called by any process, reaches. Whether that worked.
+pub(crate) fn register_for_fences() -> bool {
+    membarrier(MEMBARRIER_CMD_REGISTER_GLOBAL_EXPEDITED)
+}
+
+/// Every thread of every process that can be reached so, see [`Fabric::is_fenced`](tern_fabric::Fabric::is_fenced), passes a full fence
+/// before this returns. Whether that worked.
+pub fn fence_everywhere() -> bool {
+    membarrier(MEMBARRIER_CMD_GLOBAL_EXPEDITED)
+}
+
+fn membarrier(command: i32) -> bool {
+    // SAFETY: takes no addresses.
+    unsafe { libc::syscall(libc::SYS_membarrier, command, 0, 0) == 0 }
+}
+
+/// One word of a `futex_waitv`, linux/futex.h.
+#[repr(C)]
+struct Waiter {
+    value: u64,
+    address: u64,
+    flags: u32,
+    reserved: u32,
+}
+
+const FUTEX2_SIZE_U32: u32 = 2;
+
+/// How long a sleep on one of two words lasts at most where the kernel (before 5.16, or a filter) has no
+/// `futex_waitv`; then the other word is looked at.
+const EITHER_SLICE: Duration = Duration::from_millis(1);
+
+/// Sleeps while both words have their expected values, until either is woken or the time is over.
+pub(crate) fn wait_either(words: [(&AtomicU32, u32); 2], timeout: Option<Duration>) {
+    let waiters = words.map(|(word, expected)| Waiter {
+        value: expected.into(),
+        address: word.as_ptr().addr() as u64,
+        flags: FUTEX2_SIZE_U32,
+        reserved: 0,
+    });
+    let deadline = timeout.map(|time| timespec(monotonic_now().saturating_add(time)));
+    let deadline_ptr = deadline.as_ref().map_or(std::ptr::null(), std::ptr::from_ref);
+    // SAFETY: the waiters, their words and the deadline live during the call; the kernel writes to none.
+    let answer = unsafe {
+        libc::syscall(libc::SYS_futex_waitv, waiters.as_ptr(), 2, 0, deadline_ptr, libc::CLOCK_MONOTONIC)
+    };
+    if answer < 0 && matches!(last_errno(), libc::ENOSYS | libc::EPERM) {
+        let slice = timeout.map_or(EITHER_SLICE, |time| time.min(EITHER_SLICE));
+        wait(words[0].0, words[0].1, Some(slice));
+    }
+}
+
+fn monotonic_now() -> Duration {
+    let mut now = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    // SAFETY: writes the one struct.
+    unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC, &mut now) };
+    Duration::new(now.tv_sec as u64, now.tv_nsec as u32)
+}
+
+fn last_errno() -> i32 {
+    std::io::Error::last_os_error().raw_os_error().unwrap_or(0)
+}
+
+/// The half of a count that changes, for the kernel to compare and sleep on.
+pub(crate) fn changing_half(count: &AtomicU64) -> &AtomicU32 {
+    let half = if cfg!(target_endian = "little") { 0 } else { 1 };
+    // SAFETY: within the count, and aligned. Only its address is used: the kernel reads it.
+    unsafe { &*count.as_ptr().cast::<AtomicU32>().add(half) }
+}

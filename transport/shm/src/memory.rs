@@ -1,0 +1,302 @@
+//! Memory that the program's windows share: ranges behind the segment in the job's memory file.
+//!
+//! The file has no name and grows as ranges are reserved. A range is never given out twice: what is released goes back to the
+//! system as a hole, and addresses in a file are plenty. So no rank has to know what others hold.
+
+use std::io;
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+use std::ptr::NonNull;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+
+use super::abroad::{FD_MIN, FileOf};
+use super::segment::{map_aligned, map_range, stat, within_file_limit};
+use crate::limits::PAGE_BYTES;
+
+/// Ranges begin here, behind every segment: 16 TiB.
+const FIRST: u64 = 1 << 44;
+/// Ranges end before this: what a memory file can hold.
+const END: u64 = 1 << 62;
+/// In the file's first page, behind the fingerprint of the layout and the marks of settings: bytes reserved so far.
+const RESERVED_AT: usize = PAGE_BYTES - 64;
+
+/// The job's memory file, for windows. Any thread may use it.
+#[derive(Debug)]
+pub struct JobMemory {
+    /// `None` in a job of one rank, whose ranges are its own.
+    file: Option<MemoryFile>,
+}
+
+#[derive(Debug)]
+struct MemoryFile {
+    fd: OwnedFd,
+    /// Device and number: a program may close all its descriptors, and get others by the same number.
+    name: (u64, u64),
+}
+
+/// A range of the file that is mapped here; unmapped with this value. Other ranks write to it at any time, so it is reached through
+/// atomics, and through raw pointers by the rules of a window.
+#[derive(Debug)]
+pub struct SharedRange {
+    base: NonNull<u8>,
+    bytes: usize,
+}
+
+// SAFETY: the mapping belongs to the process and not to a thread; what gives access to it are atomics and raw pointers.
+unsafe impl Send for SharedRange {}
+// SAFETY: as above.
+unsafe impl Sync for SharedRange {}
+
+impl JobMemory {
+    /// The memory behind `fd`, which all ranks of this machine have; without it, of this process alone.
+    pub fn new(fd: Option<&OwnedFd>) -> io::Result<JobMemory> {
+        Ok(JobMemory { file: fd.map(MemoryFile::new).transpose()? })
+    }
+
+    /// The file, as other processes of this host find it. None in a job of one rank.
+    pub fn file_of(&self) -> Option<FileOf> {
+        let MemoryFile { fd, name } = self.file.as_ref()?;
+        Some(FileOf { pid: std::process::id(), fd: fd.as_raw_fd() as u32, inode: name.1 })
+    }
+
+    /// Takes a range of `bytes`, rounded up to whole pages. It reads as zeros.
+    pub fn reserve(self: &Arc<Self>, bytes: usize) -> io::Result<Reservation> {
+        let bytes = whole_pages(bytes)?;
+        let memory = self.clone();
+        let Some(file) = &self.file else { return Ok(Reservation { memory, place: 0, bytes }) };
+        let first_page = file.map(0, PAGE_BYTES)?;
+        let place = first_page.word(RESERVED_AT).fetch_add(bytes as u64, Ordering::Relaxed);
+        let place = place.checked_add(FIRST).filter(|place| place + (bytes as u64) < END);
+        let place = place.ok_or(io::ErrorKind::OutOfMemory)?;
+        file.reach(place + bytes as u64)?;
+        Ok(Reservation { memory, place, bytes })
+    }
+
+    /// Maps a range that some rank of this machine has reserved.
+    pub fn map(&self, place: u64, bytes: usize) -> io::Result<SharedRange> {
+        self.map_aligned(place, bytes, PAGE_BYTES)
+    }
+
+    /// The same at an address that is a multiple of `align`, a power of two.
+    pub fn map_aligned(&self, place: u64, bytes: usize, align: usize) -> io::Result<SharedRange> {
+        let bytes = whole_pages(bytes)?;
+        match &self.file {
+            Some(file) => file.map_aligned(place, bytes, align),
+            None => SharedRange::map(None, 0, bytes, align),
+        }
+    }
+}
+
+/// A range that this rank has taken. With this value its memory goes back to the system; nobody may use it any more then, mapped or not.
+#[derive(Debug)]
+pub struct Reservation {
+    memory: Arc<JobMemory>,
+    place: u64,
+    bytes: usize,
+}
+
+impl Reservation {
+    /// Where it is in the file, by which all ranks of this machine can map it.
+    pub fn place(&self) -> u64 {
+        self.place
+    }
+}
+
+impl Drop for Reservation {
+    fn drop(&mut self) {
+        let Some(file) = self.memory.file.as_ref().filter(|file| file.is_there()) else { return };
+        let mode = libc::FALLOC_FL_PUNCH_HOLE | libc::FALLOC_FL_KEEP_SIZE;
+        let (place, bytes) = (self.place as libc::off_t, self.bytes as libc::off_t);
+        // SAFETY: a plain system call on the file's own descriptor. What it cannot do, the end of the job does.
+        unsafe { libc::fallocate(file.fd.as_raw_fd(), mode, place, bytes) };
+    }
+}
+
+fn whole_pages(bytes: usize) -> io::Result<usize> {
+    let pages = bytes.max(1).checked_next_multiple_of(PAGE_BYTES);
+    pages.filter(|bytes| isize::try_from(*bytes).is_ok()).ok_or_else(|| io::ErrorKind::OutOfMemory.into())
+}
+
+impl MemoryFile {
+    fn new(fd: &OwnedFd) -> io::Result<MemoryFile> {
+        // SAFETY: a plain system call on an open descriptor.
+        let own = unsafe { libc::fcntl(fd.as_raw_fd(), libc::F_DUPFD_CLOEXEC, FD_MIN) };
+        if own < 0 {
+            return Err(io::Error::last_os_error());
+        }
+        // SAFETY: the descriptor is new and nobody else's.
+        let fd = unsafe { OwnedFd::from_raw_fd(own) };
+        let name = name_of(&fd)?;
+        Ok(MemoryFile { fd, name })
+    }
+
+    fn is_there(&self) -> bool {
+        name_of(&self.fd).is_ok_and(|name| name == self.name)
+    }
+
+    fn map(&self, place: u64, bytes: usize) -> io::Result<SharedRange> {
+        self.map_aligned(place, bytes, PAGE_BYTES)
+    }
+
+    fn map_aligned(&self, place: u64, bytes: usize, align: usize) -> io::Result<SharedRange> {
+        if !self.is_there() {
+            return Err(io::Error::other("the program has closed the descriptor of the job's memory"));
+        }
+        SharedRange::map(Some(&self.fd), place, bytes, align)
+    }
+
+    /// Makes the file reach so far at least. Writing its last byte never makes it shorter, whatever other ranks do.
+    fn reach(&self, end: u64) -> io::Result<()> {
+        within_file_limit(usize::try_from(end).unwrap_or(usize::MAX))?;
+        // SAFETY: one byte is read from where a byte is.
+        let written =
+            unsafe { libc::pwrite(self.fd.as_raw_fd(), [0u8].as_ptr().cast(), 1, end as libc::off_t - 1) };
+        if written == 1 { Ok(()) } else { Err(io::Error::last_os_error()) }
+    }
+}
+
+fn name_of(fd: &OwnedFd) -> io::Result<(u64, u64)> {
+    stat(fd).map(|stat| (stat.st_dev, stat.st_ino))
+}
+
+impl SharedRange {
+    /// No bytes: in place of what another machine has.
+    pub const fn none() -> SharedRange {
+        SharedRange { base: NonNull::dangling(), bytes: 0 }
+    }
+
+    /// Whether it has none.
+    pub fn is_none(&self) -> bool {
+        self.bytes == 0
+    }
+
+    fn map(fd: Option<&OwnedFd>, place: u64, bytes: usize, align: usize) -> io::Result<SharedRange> {
+        let base = match align {
+            0..=PAGE_BYTES => map_range(fd, place, bytes)?,
+            _ => map_aligned(fd, place, bytes, align)?,
+        };
+        Ok(SharedRange { base, bytes })
+    }
+
+    /// Address of the byte at `offset`, which may be the first behind the range.
+    ///
+    /// # Panics
+    /// If `bytes` from there are not within the range.
+    #[inline]
+    pub fn at(&self, offset: usize, bytes: usize) -> *mut u8 {
+        assert!(
+            offset <= self.bytes && bytes <= self.bytes - offset,
+            "{bytes} at {offset} of {}",
+            self.bytes
+        );
+        // SAFETY: just checked to be within the one mapping.
+        unsafe { self.base.add(offset).as_ptr() }
+    }
+
+    /// The word at `offset`, which is a multiple of 8.
+    ///
+    /// # Panics
+    /// If it is not within the range.
+    #[inline]
+    pub fn word(&self, offset: usize) -> &AtomicU64 {
+        assert!(offset.is_multiple_of(align_of::<AtomicU64>()));
+        // SAFETY: within the mapping, aligned, initialized by the system, and as long there as `self`.
+        unsafe { &*self.at(offset, size_of::<AtomicU64>()).cast::<AtomicU64>() }
+    }
+
+    /// Half a word at `offset`, which is a multiple of 4.
+    ///
+    /// # Panics
+    /// If it is not within the range.
+    #[inline]
+    pub fn half_word(&self, offset: usize) -> &AtomicU32 {
+        assert!(offset.is_multiple_of(align_of::<AtomicU32>()));
+        // SAFETY: as above.
+        unsafe { &*self.at(offset, size_of::<AtomicU32>()).cast::<AtomicU32>() }
+    }
+}
+
+impl Drop for SharedRange {
+    fn drop(&mut self) {
+        if self.is_none() {
+            return;
+        }
+        // SAFETY: exactly what was mapped; references to it have ended, and pointers are no longer used by the rules of a window.
+        unsafe { libc::munmap(self.base.as_ptr().cast(), self.bytes) };
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+
+    fn file() -> OwnedFd {
+        // SAFETY: the name is a C string; the descriptor is new.
+        let fd = unsafe { libc::memfd_create(c"memory".as_ptr(), libc::MFD_CLOEXEC) };
+        assert!(fd >= 0);
+        // SAFETY: as above.
+        let fd = unsafe { OwnedFd::from_raw_fd(fd) };
+        // SAFETY: a plain system call.
+        assert_eq!(unsafe { libc::ftruncate(fd.as_raw_fd(), PAGE_BYTES as libc::off_t) }, 0);
+        fd
+    }
+
+    fn blocks(fd: &OwnedFd) -> i64 {
+        stat(fd).unwrap().st_blocks
+    }
+
+    fn memory(fd: &OwnedFd) -> Arc<JobMemory> {
+        Arc::new(JobMemory::new(Some(fd)).unwrap())
+    }
+
+    #[test]
+    fn ranges_are_shared_apart_and_given_back() {
+        let fd = file();
+        let (one, two) = (memory(&fd), memory(&fd));
+        let (a, b) = (one.reserve(10_000).unwrap(), two.reserve(1).unwrap());
+        assert_eq!(b.place() - a.place(), 3 * PAGE_BYTES as u64);
+        let (here, there) = (one.map(a.place(), 10_000).unwrap(), two.map(a.place(), 10_000).unwrap());
+        here.word(9_992).store(7, Ordering::Relaxed);
+        assert_eq!(there.word(9_992).load(Ordering::Relaxed), 7);
+        assert_eq!(two.map(b.place(), 1).unwrap().word(0).load(Ordering::Relaxed), 0);
+        drop((here, there));
+        let before = blocks(&fd);
+        drop(a);
+        assert!(blocks(&fd) < before, "the memory went back to the system");
+    }
+
+    #[test]
+    fn a_process_alone_has_its_own() {
+        let memory = Arc::new(JobMemory::new(None).unwrap());
+        let (a, b) = (memory.map(memory.reserve(8).unwrap().place(), 8), memory.map(0, 8));
+        let (a, b) = (a.unwrap(), b.unwrap());
+        a.half_word(4).store(1, Ordering::Relaxed);
+        assert_eq!(b.word(0).load(Ordering::Relaxed), 0);
+    }
+
+    #[test]
+    fn ranges_begin_where_they_are_wanted() {
+        let fd = file();
+        for memory in [memory(&fd), Arc::new(JobMemory::new(None).unwrap())] {
+            let range = memory.reserve(10_000).unwrap();
+            for align in [1, PAGE_BYTES, 1 << 16, 1 << 21] {
+                let mapped = memory.map_aligned(range.place(), 10_000, align).unwrap();
+                assert!(mapped.at(0, 10_000).addr().is_multiple_of(align));
+                mapped.word(9_992).store(1, Ordering::Relaxed);
+            }
+        }
+    }
+
+    #[test]
+    #[should_panic(expected = "8 at 4096 of 4096")]
+    fn nothing_behind_the_range_is_reached() {
+        JobMemory::new(None).unwrap().map(0, 8).unwrap().word(PAGE_BYTES);
+    }
+
+    #[test]
+    fn what_cannot_be_is_refused() {
+        let fd = file();
+        let memory = memory(&fd);
+        assert!(memory.reserve(usize::MAX).is_err() && memory.map(0, usize::MAX).is_err());
+    }
+}

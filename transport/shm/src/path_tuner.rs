@@ -1,0 +1,148 @@
+//! Which way long messages take between two ranks: through cells or by the kernel. Measured on the messages themselves, since it
+//! depends on where both ranks run at the moment: on two cores of a Zen 4 that share a cache 64 KiB take 3 µs by cells and 4.2 by the
+//! kernel, on two that do not 28 and 5.4; and a hypervisor or the scheduler moves ranks from the one to the other.
+//!
+//! The receiver chooses, and measures from there until it has the message: what takes longest may be its own copy, the sender's,
+//! or the way from one to the other. An absent sender makes cells slow and the kernel only half as fast, and so it should.
+
+use std::collections::HashMap;
+use std::time::Instant;
+
+use super::tuner::TwoWayTuner;
+use crate::limits::{CELLS_IN_TURN_BYTES, TRIAL_BYTES_MAX};
+use tern_transport::Peer;
+use tern_transport::copies::Copies;
+
+/// What was measured of all peers.
+pub(crate) struct PathTuner {
+    copies: Copies,
+    known: HashMap<Peer, PeerTuner>,
+}
+
+impl PathTuner {
+    pub(crate) fn new(copies: Copies) -> Self {
+        PathTuner { copies, known: HashMap::new() }
+    }
+
+    /// Whether the next long message of `peer`, of `len` bytes, had better come by cells. It begins now.
+    pub(crate) fn by_cells(&mut self, peer: Peer, len: u64) -> bool {
+        if self.copies != Copies::Auto {
+            return self.copies.by_cells();
+        }
+        let peer_tuner = self.known.entry(peer).or_default();
+        let cells = peer_tuner.tuner.next(Copies::Auto.by_cells(), len <= TRIAL_BYTES_MAX);
+        let counts = !cells || peer_tuner.warm(len);
+        peer_tuner.run = counts.then(|| TimedMessage { start: Instant::now(), len, left: len, cells });
+        cells
+    }
+
+    /// A message, or a part of one, of so many bytes came in cells of `peer`.
+    #[inline]
+    pub(crate) fn by_cells_came(&mut self, peer: Peer, bytes: usize) {
+        if !self.known.is_empty() {
+            self.came(peer, true, bytes as u64);
+        }
+    }
+
+    /// All that both sides copied has come from `peer`.
+    pub(crate) fn shared(&mut self, peer: Peer) {
+        self.came(peer, false, u64::MAX);
+    }
+
+    fn came(&mut self, peer: Peer, cells: bool, bytes: u64) {
+        let Some(peer_tuner) = self.known.get_mut(&peer) else { return };
+        let Some(run) = peer_tuner.run.as_mut().filter(|run| run.cells == cells) else { return };
+        run.left = run.left.saturating_sub(bytes);
+        if run.left == 0 {
+            let (len, time) = (run.len, run.start.elapsed());
+            peer_tuner.run = None;
+            peer_tuner.tuner.note(cells, len, time);
+        }
+    }
+}
+
+/// The long message that began last.
+#[derive(Debug)]
+struct TimedMessage {
+    start: Instant,
+    len: u64,
+    left: u64,
+    cells: bool,
+}
+
+/// What is known of one peer.
+#[derive(Debug, Default)]
+struct PeerTuner {
+    /// Between the kernel and, as the second way, cells.
+    tuner: TwoWayTuner,
+    run: Option<TimedMessage>,
+    /// Bytes of the first messages by cells.
+    warmed: u64,
+}
+
+impl PeerTuner {
+    /// So many bytes are to come by cells: whether all cells that take turns have been used before. Until then what takes longest is that
+    /// the system gives both sides their pages.
+    fn warm(&mut self, len: u64) -> bool {
+        let warm = self.warmed >= CELLS_IN_TURN_BYTES;
+        if !warm {
+            self.warmed += len;
+        }
+        warm
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LEN: u64 = 64 << 10;
+
+    #[test]
+    fn what_the_user_wants_is_done() {
+        for (copies, by_cells) in [(Copies::Cells, true), (Copies::Kernel, false)] {
+            let mut path_tuner = PathTuner::new(copies);
+            assert!((0..100).all(|_| path_tuner.by_cells(1, LEN) == by_cells));
+        }
+    }
+
+    #[test]
+    fn a_message_is_measured_until_all_of_it_has_come() {
+        let mut path_tuner = PathTuner::new(Copies::Auto);
+        let kernel = TwoWayTuner::measured(false);
+        path_tuner
+            .known
+            .insert(1, PeerTuner { tuner: kernel, warmed: CELLS_IN_TURN_BYTES, ..PeerTuner::default() });
+        assert!(path_tuner.by_cells(1, LEN), "nothing is known of this way");
+        path_tuner.by_cells_came(2, LEN as usize);
+        path_tuner.shared(1);
+        path_tuner.by_cells_came(1, LEN as usize - 1);
+        assert_eq!(path_tuner.known[&1].tuner, kernel);
+        path_tuner.by_cells_came(1, 1);
+        assert!(path_tuner.known[&1].tuner.is_known());
+    }
+
+    #[test]
+    fn cells_that_are_used_for_the_first_time_say_nothing() {
+        let mut path_tuner = PathTuner::new(Copies::Auto);
+        path_tuner.known.insert(1, PeerTuner { tuner: TwoWayTuner::measured(false), ..PeerTuner::default() });
+        let mut message = |counts: bool| {
+            assert!(path_tuner.by_cells(1, LEN), "nothing is known of this way");
+            path_tuner.by_cells_came(1, LEN as usize);
+            assert_eq!(path_tuner.known[&1].tuner.is_known(), counts);
+        };
+        (0..CELLS_IN_TURN_BYTES / LEN).for_each(|_| message(false));
+        message(true);
+    }
+
+    #[test]
+    fn what_both_sides_copied_is_measured_at_its_end() {
+        let mut path_tuner = PathTuner::new(Copies::Auto);
+        path_tuner.known.insert(1, PeerTuner { tuner: TwoWayTuner::measured(true), ..PeerTuner::default() });
+        assert!(!path_tuner.by_cells(1, LEN), "nothing is known of this way");
+        path_tuner.by_cells_came(1, LEN as usize);
+        assert!(!path_tuner.known[&1].tuner.is_known());
+        path_tuner.shared(1);
+        assert!(path_tuner.known[&1].tuner.is_known());
+    }
+}
