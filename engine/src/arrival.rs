@@ -569,7 +569,7 @@ impl EngineCore {
 
     #[cold]
     #[inline(never)]
-    fn refill_later(&mut self, peer: Peer) {
+    pub(crate) fn refill_later(&mut self, peer: Peer) {
         self.actions.push_back(Action::Refill { peer });
     }
 }

@@ -4,11 +4,13 @@
 
 use crate::arrival::{can_match, envelope};
 use crate::engine::{Engine, EngineCore};
-use crate::matching::Pattern;
+use crate::limits::TAKEN_IN_A_ROW_MAX;
+use crate::matching::{Envelope, Pattern};
+use crate::peers::SHORT_UNITS;
 use crate::request::{RequestId, Status};
 use crate::send::StartedSend;
 use crate::wire::HeaderKind;
-use tern_mem::UserBuf;
+use tern_mem::{ContiguousBuf, UserBuf};
 use tern_transport::{Header, Landing, Peer, Sink, Token, TransferError, Transport};
 
 impl<T: Transport> Engine<T> {
@@ -39,7 +41,70 @@ impl<T: Transport> Engine<T> {
     }
 }
 
+impl<T: Transport> Engine<T> {
+    /// The shortest way of a blocking receive from one peer: its message is the next one of that peer's, is here, short and as it
+    /// should be, and nothing else is waited for or waits. Answers with the message's envelope and bytes. `None`: nothing has happened. Types are
+    /// not checked.
+    #[inline(always)]
+    pub fn take_next(
+        &mut self,
+        peer: Peer,
+        pattern: Pattern,
+        buf: ContiguousBuf,
+    ) -> Option<(Envelope, usize)> {
+        let core = &mut self.core;
+        core.taken_in_a_row = core.taken_in_a_row.wrapping_add(1);
+        if core.taken_in_a_row.is_multiple_of(TAKEN_IN_A_ROW_MAX) || !core.has_nothing_but_this() {
+            return None;
+        }
+        let (header, payload) = self.transport.next_short(peer)?;
+        let (envelope, bytes) = (envelope(&header), payload.len());
+        if !(is_plain(&header) && pattern.fits(&envelope) && payload.write_to(buf)) {
+            return None;
+        }
+        self.transport.pass_short(peer);
+        core.took_short(peer, header.credits);
+        Some((envelope, bytes))
+    }
+}
+
+/// Whether it is a message of the program's that asks for nothing else, and could match.
+#[inline(always)]
+fn is_plain(header: &Header) -> bool {
+    header.kind == HeaderKind::Eager as u8 && header.flags == 0 && can_match(header)
+}
+
 impl EngineCore {
+    /// No receive and no message waits, nor anything that is to be moved on.
+    #[inline(always)]
+    fn has_nothing_but_this(&self) -> bool {
+        self.unexpected.is_empty() && self.posted.is_empty() && self.has_nothing_to_do()
+    }
+
+    /// A message has gone straight to its receive.
+    #[inline(always)]
+    fn took(&mut self, from: Peer, credits: u16, len: usize) {
+        if credits != 0 {
+            self.earn(from, credits);
+        }
+        self.owe(from, len);
+    }
+
+    /// The same of one that fits beside its header.
+    #[inline(always)]
+    fn took_short(&mut self, from: Peer, credits: u16) {
+        let (window, due) = (self.peers.window(), self.peers.owed_max());
+        let Some(state) = self.peers.get_dense(from) else {
+            return self.took(from, credits, 0);
+        };
+        if credits != 0 {
+            state.earn(credits, window);
+        }
+        if state.owe(SHORT_UNITS, due) {
+            self.refill_later(from);
+        }
+    }
+
     #[inline(never)]
     fn has_come(&mut self, pattern: Pattern) -> bool {
         self.unexpected.find(&pattern).is_some()
@@ -97,16 +162,12 @@ impl Direct<'_> {
     /// Takes a message if it is plain and the one that is waited for; nobody else may wait for it. Whether it was.
     #[inline(always)]
     fn take(&mut self, from: Peer, header: &Header, payload: &[u8]) -> bool {
-        let is_plain = header.kind == HeaderKind::Eager as u8 && header.flags == 0 && can_match(header);
         let envelope = envelope(header);
         let is_next = self.got.is_none() && self.posted.is_none() && self.pattern.fits(&envelope);
-        if !(is_plain && is_next && self.buf.write_to_contiguous(payload)) {
+        if !(is_plain(header) && is_next && self.buf.write_to_contiguous(payload)) {
             return false;
         }
-        if header.credits != 0 {
-            self.core.earn(from, header.credits);
-        }
-        self.core.owe(from, payload.len());
+        self.core.took(from, header.credits, payload.len());
         self.got = Some(Status::of(&envelope, payload.len() as u64));
         true
     }

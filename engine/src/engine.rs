@@ -1,7 +1,6 @@
 //! The engine itself: what it holds, and how it makes progress.
 
 use crate::counters::EngineCounters;
-use crate::limits::CREDIT_RETURN_FRACTION;
 use crate::matching::{Pattern, Posted, Unexpected};
 use crate::multicast_queue::PendingMulticasts;
 use crate::partitioned::pairs::PartitionedRequests;
@@ -58,6 +57,8 @@ pub(crate) struct EngineCore {
     pub void: Option<UserBuf>,
     /// What has been done, if somebody counts.
     pub counters: Option<Box<EngineCounters>>,
+    /// Counts the receives that have looked for their message alone: see [`Engine::take_next`].
+    pub taken_in_a_row: u32,
     /// Requests that have ever been completed: whoever sleeps can see whether it was its own.
     pub completions: u64,
     /// Messages that have ever come before somebody wanted them: a probe may wait for them.
@@ -113,6 +114,7 @@ impl<T: Transport> Engine<T> {
             pool: Vec::new(),
             void: None,
             counters: None,
+            taken_in_a_row: 0,
             completions: 0,
             unexpected_ever: 0,
         };
@@ -390,7 +392,7 @@ impl<T: Transport> Engine<T> {
 
     fn refill(&mut self, peer: Peer) {
         // A message in between may have carried them already.
-        let due = self.core.peers.window() / CREDIT_RETURN_FRACTION;
+        let due = self.core.peers.owed_max();
         if self.core.peers.get(peer).is_some_and(|state| state.owed >= due) {
             self.control(peer, HeaderKind::Credits, ExtendedHeader::EMPTY);
         }

@@ -50,6 +50,9 @@ pub const REQUESTS_MAX: usize = 1 << 24;
 /// would be more than all else that the engine holds, and only the peers that are talked to have a place.
 pub const PEERS_DENSE_MAX: u32 = 16 * 1024;
 
+/// One of so many blocking receives polls, though its message may be here: what others have sent must not wait for ever.
+pub const TAKEN_IN_A_ROW_MAX: u32 = 32;
+
 /// Ready partitions that lie side by side are gathered up to so many bytes before they leave, while the program does nothing but
 /// make others ready. From here on one run moves as fast as a longer one.
 pub const GATHERED_BYTES_MAX: u64 = 1 << 20;

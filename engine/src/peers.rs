@@ -134,6 +134,12 @@ impl Peers {
         self.window
     }
 
+    /// Units that are owed to a peer at most before it is told of them by a message of their own.
+    #[inline(always)]
+    pub(crate) fn owed_max(&self) -> u32 {
+        self.window / CREDIT_RETURN_FRACTION
+    }
+
     /// The peer, if it was talked to before.
     #[inline]
     pub(crate) fn get(&mut self, peer: Peer) -> Option<&mut PeerState> {
@@ -141,6 +147,12 @@ impl Peers {
             Some(slot) => slot.as_deref_mut(),
             None => get_sparse(&mut self.sparse, peer),
         }
+    }
+
+    /// As [`Peers::get`]; of the peers of a very large job, none.
+    #[inline(always)]
+    pub(crate) fn get_dense(&mut self, peer: Peer) -> Option<&mut PeerState> {
+        self.known.get_mut(peer as usize)?.as_deref_mut()
     }
 
     /// The peer, which has sent something or is about to get something.
@@ -196,12 +208,15 @@ fn know_sparse(sparse: &mut Sparse, size: u32, peer: Peer) -> &mut PeerState {
     sparse.entry(peer).or_insert_with(|| Box::new(PeerState::new()))
 }
 
+/// Units of a message that fits beside its header.
+pub(crate) const SHORT_UNITS: u32 = 1;
+
 /// Units of unexpected-message memory that an eager message with so many payload bytes may take.
 #[inline(always)]
 pub(crate) fn cost_units(payload: usize) -> u32 {
     // One line holds the envelope and a short payload.
     let lines = payload.saturating_sub(AM_INLINE_BYTES_MAX).div_ceil(CREDIT_UNIT_BYTES);
-    u32::try_from(1 + lines).unwrap_or(u32::MAX)
+    u32::try_from(SHORT_UNITS as usize + lines).unwrap_or(u32::MAX)
 }
 
 impl PeerState {
@@ -242,6 +257,14 @@ impl PeerState {
     pub(crate) fn earn(&mut self, units: u16, window: u32) {
         debug_assert!(self.credits <= window, "{} credits of {window}", self.credits);
         self.credits = (self.credits + u32::from(units)).min(window);
+    }
+
+    /// So many units of the peer's messages are consumed. Whether as many as `due` are owed now, and were not before.
+    #[inline(always)]
+    pub(crate) fn owe(&mut self, units: u32, due: u32) -> bool {
+        let before = self.owed;
+        self.owed = before.saturating_add(units);
+        before < due && self.owed >= due
     }
 
     /// What the next header to this peer gives back.

@@ -157,11 +157,8 @@ impl crate::engine::EngineCore {
     /// that the peer should hear of it.
     #[inline(always)]
     pub(crate) fn consumed(&mut self, from: tern_transport::Peer, len: usize) -> bool {
-        let due = self.peers.window() / crate::limits::CREDIT_RETURN_FRACTION;
-        let state = self.peers.state_or_new(from);
-        let before = state.owed;
-        state.owed = before.saturating_add(crate::peers::cost_units(len));
-        before < due && state.owed >= due
+        let due = self.peers.owed_max();
+        self.peers.state_or_new(from).owe(crate::peers::cost_units(len), due)
     }
 }
 

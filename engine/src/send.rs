@@ -5,11 +5,11 @@
 
 use crate::engine::{Engine, transmit, transmit_by};
 use crate::matching::{Envelope, Pattern};
-use crate::peers::{FifoEntry, cost_units};
+use crate::peers::{FifoEntry, SHORT_UNITS, cost_units};
 use crate::request::{EngineRequest, MessageFault, Outgoing, RequestId, RequestState, Status, token};
 use crate::slab::Id;
 use crate::wire::{ExtendedHeader, FLAG_READY_MODE, FLAG_SIGNED, HeaderKind, Offer};
-use tern_mem::UserBuf;
+use tern_mem::{ContiguousBuf, UserBuf};
 use tern_transport::{AM_INLINE_BYTES_MAX, Am, Full, Header, Peer, Transport};
 
 /// How a send relates to its receive (MPI 5.0 section 3.4). Buffered mode is a standard send of a copy.
@@ -70,6 +70,26 @@ impl<T: Transport> Engine<T> {
             return false;
         }
         state.gave_back(am.header.credits);
+        true
+    }
+
+    /// As [`Engine::send_at_once`], for a message in standard mode that fits beside its header: the shortest way of all, for which nothing
+    /// is kept in memory but what is sent.
+    #[inline(always)]
+    pub fn send_short(&mut self, peer: Peer, envelope: Envelope, buf: ContiguousBuf) -> bool {
+        let Some(state) = self.core.peers.get_dense(peer) else { return false };
+        let short = buf.len() <= AM_INLINE_BYTES_MAX && buf.len() <= state.eager_bytes_max as usize;
+        if !short || !state.backlog.is_empty() || state.credits < SHORT_UNITS {
+            return false;
+        }
+        let credits = state.owed_for_header();
+        let Envelope { context, source, tag } = envelope;
+        let header = Header { kind: HeaderKind::Eager as u8, flags: 0, credits, context, source, tag };
+        if !self.transport.send_short(peer, &header, buf) {
+            return false;
+        }
+        state.credits -= SHORT_UNITS;
+        state.gave_back(credits);
         true
     }
 

@@ -28,30 +28,46 @@ struct Pair {
     sent: Vec<Message>,
     /// Receives that needed no request.
     at_once: usize,
+    /// Those that looked for their message alone.
+    taken: usize,
 }
 
 impl Pair {
     fn new(seed: u64) -> Self {
         let mut net = Net::of(2, Conditions::good(LIMITS), seed);
         let engines = [0, 1].map(|rank| Engine::new(2, net.end(rank), EngineSettings::default()));
-        Pair { rng: Rng::new(seed), engines, sent: Vec::new(), at_once: 0 }
+        Pair { rng: Rng::new(seed), engines, sent: Vec::new(), at_once: 0, taken: 0 }
     }
 
     fn send(&mut self, number: usize) {
         let len = self.rng.pick(&[0, 8, 8, 40, 41, 200, LEN_MAX]);
         let tag = self.rng.below(2) as i32;
+        self.sent.push(Message { number, tag, len });
+        let memory = Memory::contiguous(len);
+        memory.buf().write(0, &contents(number, len));
+        let envelope = Envelope { context: 3, source: 0, tag };
+        if self.rng.chance(40) && self.engines[0].send_short(1, envelope, memory.as_contiguous()) {
+            assert!(len <= 40, "short messages alone");
+            return;
+        }
         let buf = UserBuf::owned(len);
         buf.write(0, &contents(number, len));
         let mode = self.rng.pick(&[Mode::Standard, Mode::Standard, Mode::Standard, Mode::Synchronous]);
-        let started = self.engines[0].send(mode, 1, Envelope { context: 3, source: 0, tag }, &buf, 0);
+        let started = self.engines[0].send(mode, 1, envelope, &buf, 0);
         if let StartedSend::Pending(id) = started {
             self.engines[0].detach(id);
         }
-        self.sent.push(Message { number, tag, len });
     }
 
     /// As `MPI_Recv` does it.
-    fn receive(&mut self, pattern: Pattern, buf: &UserBuf) -> Status {
+    fn receive(&mut self, pattern: Pattern, memory: &Memory) -> Status {
+        let buf = memory.buf();
+        if self.rng.chance(50)
+            && let Some((envelope, bytes)) = self.engines[1].take_next(0, pattern, memory.as_contiguous())
+        {
+            self.taken += 1;
+            return Status::of(&envelope, bytes as u64);
+        }
         let polls_max = self.rng.pick(&[1, 1, 2, 50]);
         let next = self.engines[1].receive_next(pattern, buf, polls_max);
         self.at_once += usize::from(matches!(next, Some(StartedSend::Done(_))));
@@ -76,7 +92,7 @@ impl Pair {
         let first = self.sent.iter().position(|message| tag == ANY_TAG || message.tag == tag);
         let message = self.sent.remove(first.expect("one fits"));
         let memory = Memory::contiguous(LEN_MAX);
-        let status = self.receive(Pattern { context: 3, source, tag }, memory.buf());
+        let status = self.receive(Pattern { context: 3, source, tag }, &memory);
         let envelope = Envelope { context: 3, source: 0, tag: message.tag };
         assert_eq!(status, Status::of(&envelope, message.len as u64), "{message:?}");
         assert!(memory.bytes()[..message.len] == contents(message.number, message.len), "{message:?}");
@@ -85,7 +101,7 @@ impl Pair {
 
 #[test]
 fn blocking_receives_keep_the_order_of_messages() {
-    let mut at_once = 0;
+    let (mut at_once, mut taken) = (0, 0);
     for seed in 0..300 {
         let mut pair = Pair::new(seed);
         for number in 0..MESSAGES {
@@ -99,8 +115,10 @@ fn blocking_receives_keep_the_order_of_messages() {
         }
         assert_eq!(pair.engines[1].object_counts(), ObjectCounts::default());
         at_once += pair.at_once;
+        taken += pair.taken;
     }
     assert!(at_once > 100, "only {at_once} receives needed no request");
+    assert!(taken > 100, "only {taken} receives looked for their message alone");
 }
 
 #[test]
@@ -130,7 +148,7 @@ fn a_message_that_is_too_long_goes_the_usual_way() {
     let envelope = Envelope { context: 3, source: 0, tag: 0 };
     let sent = pair.engines[0].send(Mode::Standard, 1, envelope, &UserBuf::owned(8), 0);
     assert!(matches!(sent, StartedSend::Done(_)));
-    let status = pair.receive(Pattern { context: 3, source: 0, tag: 0 }, Memory::contiguous(4).buf());
+    let status = pair.receive(Pattern { context: 3, source: 0, tag: 0 }, &Memory::contiguous(4));
     assert_eq!((pair.at_once, status.fault), (0, Some(MessageFault::Truncated { sent: 8, room: 4 })));
 }
 
@@ -150,6 +168,44 @@ fn a_receive_that_was_posted_comes_first() {
     pair.engines[0].send(Mode::Standard, 1, envelope, &UserBuf::owned(8), 0);
     pair.engines[1].poll();
     assert!(pair.engines[1].test(own).is_some());
+}
+
+#[test]
+fn what_others_have_sent_is_looked_at_now_and_then() {
+    let (memory, envelope) = (Memory::contiguous(8), Envelope { context: 3, source: 0, tag: 0 });
+    let mut net = Net::of(2, Conditions::good(LIMITS), 0);
+    let mut engines = [0, 1].map(|rank| Engine::new(2, net.end(rank), EngineSettings::default()));
+    let mut refused = 0;
+    for _ in 0..1000 {
+        assert_eq!(
+            engines[0].send(Mode::Standard, 1, envelope, &UserBuf::owned(8), 0),
+            StartedSend::Done(Status::EMPTY)
+        );
+        if engines[1].take_next(0, plain(0), memory.as_contiguous()).is_none() {
+            refused += 1;
+            assert!(engines[1].receive_next(plain(0), memory.buf(), 1).is_some());
+        }
+        engines[0].poll();
+    }
+    assert!((1000 / 32..500).contains(&refused), "{refused} receives of 1000 polled");
+}
+
+#[test]
+fn a_receive_takes_its_message_alone_only_where_nothing_else_waits() {
+    let (memory, envelope) = (Memory::contiguous(8), Envelope { context: 3, source: 0, tag: 0 });
+    let mut pair = Pair::new(0);
+    let send = |pair: &mut Pair, tag| {
+        pair.engines[0].send(Mode::Standard, 1, Envelope { tag, ..envelope }, &UserBuf::owned(8), 0);
+    };
+    let take = |pair: &mut Pair, tag| {
+        (0..100).find_map(|_| pair.engines[1].take_next(0, plain(tag), memory.as_contiguous()))
+    };
+    send(&mut pair, 1);
+    assert_eq!(take(&mut pair, 0), None, "the next message is another's");
+    assert_eq!(take(&mut pair, 1).map(|(envelope, bytes)| (envelope.tag, bytes)), Some((1, 8)));
+    pair.engines[1].receive(plain(2), memory.buf(), 0);
+    send(&mut pair, 0);
+    assert_eq!(take(&mut pair, 0), None, "a receive is posted");
 }
 
 /// A few, which are searched one by one, and many, which are not.

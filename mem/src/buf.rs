@@ -1,6 +1,7 @@
 //! User buffers: a message's bytes, wherever they lie.
 
 mod block;
+mod contiguous;
 mod move_bytes;
 mod probe;
 
@@ -8,6 +9,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use block::HeapBlock;
+pub use contiguous::ContiguousBuf;
 use move_bytes::{Collect, Pack, Unpack};
 pub use probe::BadMemory;
 

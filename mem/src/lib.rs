@@ -19,7 +19,7 @@ mod prefetch;
 mod steps;
 
 pub use basic::Basic;
-pub use buf::{BadMemory, IoVec, UserBuf};
+pub use buf::{BadMemory, ContiguousBuf, IoVec, UserBuf};
 pub use copy::{copy_between_cores, copy_long};
 pub use datatype::{Datatype, TypeError};
 pub use exposed::{ExposedMemory, Guarded};

@@ -1,6 +1,8 @@
 //! The active message: a fixed small header and a payload.
 
-use tern_mem::UserBuf;
+use std::marker::PhantomData;
+
+use tern_mem::{ContiguousBuf, UserBuf};
 
 /// Payload bytes that travel in the same cache line as the header over shared memory.
 /// 64 bytes less 8 of flags and lengths, 8 of context, 8 of source and tag.
@@ -37,6 +39,48 @@ pub struct Am<'a> {
     pub offset: usize,
     /// Packed bytes of `body` to send.
     pub len: usize,
+}
+
+/// The payload of a short message where it lies in the transport: at most [`AM_INLINE_BYTES_MAX`] bytes.
+#[derive(Clone, Copy, Debug)]
+pub struct ShortPayload<'a> {
+    at: *const u8,
+    len: usize,
+    memory: PhantomData<&'a [u8]>,
+}
+
+impl<'a> From<&'a [u8]> for ShortPayload<'a> {
+    fn from(bytes: &'a [u8]) -> Self {
+        ShortPayload { at: bytes.as_ptr(), len: bytes.len(), memory: PhantomData }
+    }
+}
+
+impl ShortPayload<'_> {
+    /// # Safety
+    /// `len` bytes must be readable at `at` as long as the result lives. Another process may change them: no reference to them is made.
+    #[inline(always)]
+    pub unsafe fn new(at: *const u8, len: usize) -> Self {
+        ShortPayload { at, len, memory: PhantomData }
+    }
+
+    /// Bytes.
+    #[inline(always)]
+    pub fn len(self) -> usize {
+        self.len
+    }
+
+    /// True if there are no bytes.
+    #[inline(always)]
+    pub fn is_empty(self) -> bool {
+        self.len == 0
+    }
+
+    /// Copies it to the beginning of a buffer. False, and nothing has happened, if that is too short.
+    #[inline(always)]
+    pub fn write_to(self, buf: ContiguousBuf) -> bool {
+        // SAFETY: `new` was promised so many bytes.
+        unsafe { buf.write_from(self.at, self.len) }
+    }
 }
 
 impl Am<'_> {

@@ -1,6 +1,7 @@
 //! What every transport must do, as tests over any of them: `conformance_tests!(World)` makes them.
 
 mod job;
+mod short;
 mod typed;
 
 use std::time::{Duration, Instant};
@@ -8,6 +9,7 @@ use std::time::{Duration, Instant};
 use tern_mem::UserBuf;
 
 pub use job::{SharedDirectory, memfd};
+pub use short::mixes_short_ways_with_others;
 pub use typed::{copies_from_and_to_gaps, sends_from_and_to_gaps};
 
 use crate::{Am, Full, Header, Landing, Peer, Remote, Sink, Token, Transfer, TransferError, Transport};
@@ -407,6 +409,7 @@ macro_rules! conformance_tests {
             keeps_order_content_and_headers
             begins_with_the_longest
             takes_turns
+            mixes_short_ways_with_others
             is_full_some_time_and_loses_nothing
             joins_lead_and_body
             lands_only_what_is_wanted

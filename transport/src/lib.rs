@@ -33,12 +33,12 @@ pub mod sockopt;
 pub mod threads;
 mod void;
 
-pub use am::{AM_INLINE_BYTES_MAX, Am, Header};
+pub use am::{AM_INLINE_BYTES_MAX, Am, Header, ShortPayload};
 pub use config::{Medium, TransportConfig, TransportSetting};
 pub use doorbell::{Doorbell, Silent};
 pub use fingerprint::SettingsFingerprint;
 use std::sync::Arc;
-use tern_mem::{BadMemory, UserBuf};
+use tern_mem::{BadMemory, ContiguousBuf, UserBuf};
 pub use void::Void;
 
 /// A process, by its number among the peers of this one: the ranks of this world come first and have their rank as number. Processes of
@@ -231,6 +231,24 @@ pub trait Transport {
     /// Sends one active message, in order after all earlier ones to `peer`. On return the payload's memory may
     /// be reused. Never waits.
     fn send(&mut self, peer: Peer, am: &Am<'_>) -> Result<(), Full>;
+
+    /// As [`Transport::send`], for a payload of at most [`AM_INLINE_BYTES_MAX`] bytes that goes at once, by a line of memory. False where
+    /// that cannot be: nothing has happened, and [`Transport::send`] may do it.
+    #[inline(always)]
+    fn send_short(&mut self, _peer: Peer, _header: &Header, _payload: ContiguousBuf) -> bool {
+        false
+    }
+
+    /// The next message of `peer`, if it is here and such a one. It stays until [`Transport::pass_short`]. What has come from others, and
+    /// what else there is to do, is left to [`Transport::poll`].
+    #[inline(always)]
+    fn next_short(&mut self, _peer: Peer) -> Option<(Header, ShortPayload<'_>)> {
+        None
+    }
+
+    /// Goes past what [`Transport::next_short`] has just shown.
+    #[inline(always)]
+    fn pass_short(&mut self, _peer: Peer) {}
 
     /// After [`Transport::send`] has said [`Full`]: the message's memory could not be read. The peer is told that it does not
     /// come. Until this is asked for, the peer is sent nothing more.

@@ -1,9 +1,9 @@
 //! Users' buffers for tests, contiguous and strided.
 
 use super::rng::Rng;
-use tern_mem::UserBuf;
 use tern_mem::basic::Basic;
 use tern_mem::datatype::{ConstructorForm, Datatype};
+use tern_mem::{ContiguousBuf, UserBuf};
 
 /// What lies in the gaps of a strided buffer and must stay there.
 const GAP: u8 = 0xa5;
@@ -53,6 +53,13 @@ impl Memory {
 
     pub(crate) fn buf(&self) -> &UserBuf {
         &self.buf
+    }
+
+    /// The memory of [`Memory::contiguous`].
+    pub(crate) fn as_contiguous(&self) -> ContiguousBuf {
+        let base = self.buf.contiguous_at(0, self.buf.len()).expect("consecutive bytes");
+        // SAFETY: as in `contiguous`.
+        unsafe { ContiguousBuf::new(base, self.buf.len()) }
     }
 
     pub(crate) fn bytes(&self) -> Vec<u8> {

@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, VecDeque};
 use std::rc::Rc;
 use std::sync::Arc;
 use tern_engine::wire::HeaderKind;
-use tern_mem::UserBuf;
+use tern_mem::{ContiguousBuf, UserBuf};
 use tern_transport::*;
 
 const EPERM: i32 = 1;
@@ -45,6 +45,8 @@ pub(crate) struct Net(Rc<RefCell<Wires>>);
 pub(crate) struct End {
     rank: Peer,
     net: Net,
+    /// The payload that [`Transport::next_short`] shows.
+    shown: Vec<u8>,
 }
 
 struct Wires {
@@ -158,7 +160,7 @@ impl World for Net {
     }
 
     fn end(&mut self, rank: Peer) -> End {
-        End { rank, net: self.clone() }
+        End { rank, net: self.clone(), shown: Vec::new() }
     }
 
     fn open(&self, rank: Peer, buf: &UserBuf) {
@@ -351,6 +353,28 @@ impl Transport for End {
         wires.sent.push((self.rank, am.header.kind));
         wires.queue(self.rank, peer, am);
         Ok(())
+    }
+
+    fn send_short(&mut self, peer: Peer, header: &Header, payload: ContiguousBuf) -> bool {
+        let body = UserBuf::from(payload);
+        let am = Am { header: *header, extended: &[], body: &body, offset: 0, len: payload.len() };
+        self.send(peer, &am).is_ok()
+    }
+
+    fn next_short(&mut self, peer: Peer) -> Option<(Header, ShortPayload<'_>)> {
+        let wires = &mut *self.net.0.borrow_mut();
+        let pair = peer as usize * wires.size + self.rank as usize;
+        let next = wires.queues[pair].front().filter(|_| wires.landings[pair].is_none())?;
+        if next.payload.len() > AM_INLINE_BYTES_MAX || wires.rng.chance(20) {
+            return None;
+        }
+        self.shown.clone_from(&next.payload);
+        Some((next.header, ShortPayload::from(&self.shown[..])))
+    }
+
+    fn pass_short(&mut self, peer: Peer) {
+        let wires = &mut *self.net.0.borrow_mut();
+        wires.queues[peer as usize * wires.size + self.rank as usize].pop_front();
     }
 
     fn multicast_group(&mut self, members: &[Peer]) -> Option<MulticastGroup> {

@@ -8,8 +8,8 @@ use crate::limits::PAGE_BYTES_MIN;
 use std::ffi::{c_int, c_void};
 use tern_abi::*;
 use tern_engine::{ANY_SOURCE, ANY_TAG, Envelope, Pattern};
-use tern_mem::UserBuf;
 use tern_mem::basic::Basic;
+use tern_mem::{ContiguousBuf, UserBuf};
 use tern_transport::Peer;
 
 /// The message buffer `(buf, count, datatype)` of a call (MPI 5.0 section 3.2.2).
@@ -24,13 +24,19 @@ pub fn buffer(process: &Process, buf: ChoiceBuf, count: i64, datatype: MPI_Datat
 /// The same for elements of a predefined type without gaps; `None` for others, and if anything is wrong.
 #[inline(always)]
 pub fn contiguous_buffer(buf: ChoiceBuf, count: i64, datatype: MPI_Datatype) -> Option<UserBuf> {
+    contiguous(buf, count, datatype).map(UserBuf::from)
+}
+
+/// The same, as what stays in registers.
+#[inline(always)]
+pub fn contiguous(buf: ChoiceBuf, count: i64, datatype: MPI_Datatype) -> Option<ContiguousBuf> {
     let size = Basic::contiguous_size(datatype.0)?;
     if count < 0 || (is_no_address(buf.address()) && count > 0) {
         return None;
     }
     let bytes = (count as usize).checked_mul(size)?;
     // SAFETY: the program vouches for what its call says of the memory.
-    Some(unsafe { UserBuf::contiguous(buf.bytes(), bytes) })
+    Some(unsafe { ContiguousBuf::new(buf.bytes(), bytes) })
 }
 
 #[cold]

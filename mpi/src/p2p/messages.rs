@@ -1,11 +1,11 @@
 //! Sending and receiving (MPI 5.0 chapter 3): blocking and non-blocking, in all modes.
 
-use crate::comm::object::Lane;
-use crate::core::arguments::{buffer, contiguous_buffer, destination, pattern_if_valid, receive_pattern};
+use crate::comm::object::{Comm, Lane};
+use crate::core::arguments::{buffer, contiguous, destination, pattern_if_valid, receive_pattern};
 use crate::core::boundary::{ChoiceBuf, ChoiceBufMut, Out};
 use crate::core::entry::entry;
 use crate::core::error::Result;
-use crate::core::process::{LockGuard, Process, enter, threaded};
+use crate::core::process::{LockGuard, Process, enter, enter_alone, threaded};
 use crate::core::wait::{self, Waiting};
 use crate::p2p::fault::explain;
 use crate::p2p::request::{Ended, handle_of};
@@ -13,7 +13,7 @@ use crate::p2p::status::StatusOut;
 use std::ffi::c_int;
 use tern_abi::*;
 use tern_engine::{Envelope, Mode, Pattern, RequestId, StartedSend, Status};
-use tern_mem::UserBuf;
+use tern_mem::{ContiguousBuf, UserBuf};
 use tern_transport::Peer;
 
 /// A message's arguments, as every call of this chapter has them.
@@ -56,19 +56,10 @@ entry! {
     /// Blocking receive (section 3.2.4).
     safe fn MPI_Recv, MPI_Recv_c<W>(buf: ChoiceBufMut, count: W::Count, datatype: MPI_Datatype, source: c_int, tag: c_int, comm: MPI_Comm, status: StatusOut<'_>) on comm {
         let message = MessageArguments { buf: buf.into(), count: count.into(), datatype, rank: source, tag, comm };
-        let mut process = enter();
-        let Some((pattern, buf)) = contiguous_receive(&process, &message) else {
-            return receive(process, message, status);
-        };
-        let id = match start_contiguous(&mut process, pattern, &buf) {
-            Some(StartedSend::Done(received)) => {
-                status.store_from(&received);
-                return Ok(());
-            }
-            Some(StartedSend::Pending(id)) => id,
-            None => return receive(process, message, status),
-        };
-        finish(&await_message(process, "MPI_Recv", message, id), status)
+        if take_short(&message, status) {
+            return Ok(());
+        }
+        receive_contiguous(message, status)
     }
 
     /// Non-blocking send, standard mode (section 3.7.2).
@@ -227,31 +218,79 @@ impl Process {
     }
 }
 
-/// The shortest way of a standard send: elements of a predefined type, to a peer that has room. If anything is in the
+/// The shortest way of a short standard send, to a peer that has room for it: what it needs stays in registers. If anything is in the
 /// way, wrong, or watched, nothing has happened.
 #[inline(always)]
+fn send_short(message: &MessageArguments) -> bool {
+    let Some(mut process) = enter_alone() else { return false };
+    let Some((peer, envelope, buf)) = contiguous_send(&process, message) else { return false };
+    process.engine_mut().is_some_and(|engine| engine.send_short(peer, envelope, buf))
+}
+
+/// The same for longer messages that go at once.
+#[inline(always)]
 fn try_send_contiguous(process: &mut Process, message: &MessageArguments) -> bool {
-    let Some(comm) = process.objects.comms.get(message.comm) else { return false };
-    let (Ok(rank), 0..) = (u32::try_from(message.rank), message.tag) else { return false };
-    let Some(peer) = comm.peers().peer(rank) else { return false };
+    let Some((peer, envelope, buf)) = contiguous_send(process, message) else { return false };
+    let buf = UserBuf::from(buf);
+    process.engine_mut().is_some_and(|engine| engine.send_at_once(Mode::Standard, peer, envelope, &buf))
+}
+
+/// Where a send of elements of a predefined type goes, and what. `None` if anything is wrong, or watched.
+#[inline(always)]
+fn contiguous_send(process: &Process, message: &MessageArguments) -> Option<(Peer, Envelope, ContiguousBuf)> {
+    let comm = process.objects.comms.get(message.comm)?;
+    let (Ok(rank), 0..) = (u32::try_from(message.rank), message.tag) else { return None };
+    let peer = comm.peers().peer(rank)?;
     let envelope = comm.envelope(Lane::P2p, message.tag);
-    let Some(buf) = contiguous_buffer(message.buf, message.count, message.datatype) else {
-        return false;
-    };
-    !process.checks.watched
-        && process
-            .engine_mut()
-            .is_some_and(|engine| engine.send_at_once(Mode::Standard, peer, envelope, &buf))
+    let buf = contiguous(message.buf, message.count, message.datatype)?;
+    (!process.checks.watched).then_some((peer, envelope, buf))
 }
 
 /// What a receive into elements of a predefined type asks for, and where to put it. `None` if anything is wrong, or types
 /// are checked.
 #[inline(always)]
-fn contiguous_receive(process: &Process, message: &MessageArguments) -> Option<(Pattern, UserBuf)> {
-    let comm = process.objects.comms.get(message.comm)?;
+fn contiguous_receive(
+    process: &Process,
+    comm: &Comm,
+    message: &MessageArguments,
+) -> Option<(Pattern, ContiguousBuf)> {
     let pattern = pattern_if_valid(comm, message.rank, message.tag)?;
-    let buf = contiguous_buffer(message.buf, message.count, message.datatype)?;
+    let buf = contiguous(message.buf, message.count, message.datatype)?;
     (!process.checks.watched).then_some((pattern, buf))
+}
+
+/// The shortest way of a blocking receive: its message is here and short, and nothing else waits. Whether it was so; otherwise nothing
+/// has happened.
+#[inline(always)]
+fn take_short(message: &MessageArguments, status: StatusOut<'_>) -> bool {
+    let Some(mut process) = enter_alone() else { return false };
+    let Some(comm) = process.objects.comms.get(message.comm) else { return false };
+    let Some((pattern, buf)) = contiguous_receive(&process, comm, message) else { return false };
+    // No group has the rank that a wild source is when taken as unsigned.
+    let Some(peer) = comm.peers().peer(message.rank as u32) else { return false };
+    let Some(engine) = process.engine_mut() else { return false };
+    let Some((envelope, bytes)) = engine.take_next(peer, pattern, buf) else { return false };
+    status.store_received(&envelope, bytes as u64);
+    true
+}
+
+/// A blocking receive into elements of a predefined type, and any other.
+#[inline(never)]
+fn receive_contiguous(message: MessageArguments, status: StatusOut<'_>) -> Result {
+    let mut process = enter();
+    let comm = process.objects.comms.get(message.comm);
+    let Some((pattern, buf)) = comm.and_then(|comm| contiguous_receive(&process, comm, &message)) else {
+        return receive(process, message, status);
+    };
+    let id = match start_contiguous(&mut process, pattern, &buf.into()) {
+        Some(StartedSend::Done(received)) => {
+            status.store_from(&received);
+            return Ok(());
+        }
+        Some(StartedSend::Pending(id)) => id,
+        None => return receive(process, message, status),
+    };
+    finish(&await_message(process, "MPI_Recv", message, id), status)
 }
 
 /// The shortest way of a blocking receive. `None`: nothing has happened, since a message waits for its receive.
@@ -270,8 +309,9 @@ fn start_contiguous(process: &mut Process, pattern: Pattern, buf: &UserBuf) -> O
 /// The shortest way of a non-blocking receive, while no message waits for its receive. `None`: nothing has happened.
 #[inline(always)]
 fn receive_later(process: &mut Process, message: &MessageArguments) -> Option<RequestId> {
-    let (pattern, buf) = contiguous_receive(process, message)?;
-    process.engine_mut()?.post_if_unmatched(pattern, buf)
+    let comm = process.objects.comms.get(message.comm)?;
+    let (pattern, buf) = contiguous_receive(process, comm, message)?;
+    process.engine_mut()?.post_if_unmatched(pattern, buf.into())
 }
 
 /// Any other blocking receive.
@@ -300,6 +340,14 @@ fn irecv(mut process: LockGuard, message: MessageArguments, request: Out<'_, MPI
 
 #[inline(always)]
 fn send(call: &'static str, mode: Mode, message: MessageArguments) -> Result {
+    if mode == Mode::Standard && send_short(&message) {
+        return Ok(());
+    }
+    send_longer(call, mode, message)
+}
+
+#[inline(never)]
+fn send_longer(call: &'static str, mode: Mode, message: MessageArguments) -> Result {
     let mut process = enter();
     if mode == Mode::Standard && try_send_contiguous(&mut process, &message) {
         return Ok(());
@@ -320,6 +368,15 @@ fn send_general(mut process: LockGuard, call: &'static str, mode: Mode, message:
 
 #[inline(always)]
 fn isend(mode: Mode, message: MessageArguments, request: Out<'_, MPI_Request>) -> Result {
+    if mode == Mode::Standard && send_short(&message) {
+        request.set(handle_of(RequestId::COMPLETED));
+        return Ok(());
+    }
+    isend_longer(mode, message, request)
+}
+
+#[inline(never)]
+fn isend_longer(mode: Mode, message: MessageArguments, request: Out<'_, MPI_Request>) -> Result {
     let mut process = enter();
     if mode == Mode::Standard && try_send_contiguous(&mut process, &message) {
         request.set(handle_of(RequestId::COMPLETED));

@@ -8,7 +8,7 @@ use crate::core::error::Result;
 use std::ffi::c_int;
 use std::marker::PhantomData;
 use tern_abi::MPI_Status;
-use tern_engine::Status;
+use tern_engine::{Envelope, Status};
 
 /// The standard's form of a status.
 #[inline]
@@ -70,6 +70,14 @@ impl StatusOut<'_> {
     pub fn store_from(self, status: &Status) {
         if !self.place.is_null() {
             self.store(&from_engine(status));
+        }
+    }
+
+    /// Writes that a message with this envelope and so many bytes has come, as [`StatusOut::store`].
+    #[inline]
+    pub fn store_received(self, envelope: &Envelope, bytes: u64) {
+        if !self.place.is_null() {
+            self.store(&from_engine(&Status::of(envelope, bytes)));
         }
     }
 

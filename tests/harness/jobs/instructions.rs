@@ -14,9 +14,9 @@ pub(super) const TESTS: &[Test] =
 
 /// What a call may take: what it takes by the compiler with which this was written, and a twentieth for others.
 const BUDGETS: &[Budget] = &[
-    Budget { mode: "blocking", function: "MPI_Send", instructions_max: 258 },
-    Budget { mode: "blocking", function: "MPI_Recv", instructions_max: 393 },
-    Budget { mode: "nonblocking", function: "MPI_Isend", instructions_max: 270 },
+    Budget { mode: "blocking", function: "MPI_Send", instructions_max: 160 },
+    Budget { mode: "blocking", function: "MPI_Recv", instructions_max: 268 },
+    Budget { mode: "nonblocking", function: "MPI_Isend", instructions_max: 168 },
     Budget { mode: "nonblocking", function: "MPI_Irecv", instructions_max: 144 },
     // At both ranks: after a send, and after a receive that has its message yet to come.
     Budget { mode: "nonblocking", function: "MPI_Wait", instructions_max: 656 },

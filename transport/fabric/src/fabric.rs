@@ -5,7 +5,7 @@ use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use tern_mem::UserBuf;
+use tern_mem::{ContiguousBuf, UserBuf};
 
 use crate::loopback::Loopback;
 use crate::network::Network;
@@ -19,8 +19,8 @@ use tern_shm::{AttachError, JobMemory, Shm};
 use tern_tcp::{Change, Tcp};
 use tern_transport::config::{Medium, TransportConfig};
 use tern_transport::{
-    Am, CooperativeCopyKey, Doorbell, Failure, Full, Limits, MulticastGroup, Peer, Remote, Sink, Taken,
-    Token, Transfer, TransferError, Transport, WindowMemory,
+    Am, CooperativeCopyKey, Doorbell, Failure, Full, Header, Limits, MulticastGroup, Peer, Remote,
+    ShortPayload, Sink, Taken, Token, Transfer, TransferError, Transport, WindowMemory,
 };
 
 /// The transports of one rank, chosen by peer.
@@ -369,6 +369,26 @@ impl Transport for Fabric {
                 let am = *am;
                 self.send_by_table(peer, &am)
             }
+        }
+    }
+
+    #[inline(always)]
+    fn send_short(&mut self, peer: Peer, header: &Header, payload: ContiguousBuf) -> bool {
+        match &mut self.shm {
+            Some(shm) if peer != self.me => shm.send_short(peer, header, payload),
+            _ => false,
+        }
+    }
+
+    #[inline(always)]
+    fn next_short(&mut self, peer: Peer) -> Option<(Header, ShortPayload<'_>)> {
+        self.shm.as_mut()?.next_short(peer)
+    }
+
+    #[inline(always)]
+    fn pass_short(&mut self, peer: Peer) {
+        if let Some(shm) = &mut self.shm {
+            shm.pass_short(peer);
         }
     }
 

@@ -70,6 +70,16 @@ impl IncomingRing {
         true
     }
 
+    /// Goes past the message of one line that [`RingReader::next_short`] has shown.
+    #[inline(always)]
+    pub(crate) fn pass_short(&mut self) {
+        self.advance();
+        // As in `drain`: where the writer is ahead, further lines can cross while the call returns.
+        if self.ring.ready().is_some() {
+            self.ring.expect(BURST_LINES);
+        }
+    }
+
     #[inline(always)]
     fn take(
         &mut self,

@@ -17,7 +17,7 @@ use crate::limits::{
     HEAD_PAYLOAD_BYTES, LINE_BYTES, LINES_AHEAD, LINES_PAYLOAD_BYTES_MAX, MORE_PAYLOAD_BYTES,
 };
 use crate::sync::{AtomicU32, AtomicU64, Ordering, UnsafeCell};
-use tern_transport::am::Header;
+use tern_transport::am::{Header, ShortPayload};
 
 /// One line: the mark, and 56 bytes whose meaning depends on it.
 #[repr(C)]
@@ -78,6 +78,19 @@ impl LineMark {
 
     fn more(lap: u8) -> LineMark {
         LineMark(u64::from(lap) | u64::from(SHAPE_MORE) << 8)
+    }
+
+    /// The header that the mark and the two words after it are.
+    #[inline(always)]
+    fn header(self, context: u64, envelope: u64) -> Header {
+        Header {
+            kind: (self.0 >> 16) as u8,
+            flags: (self.0 >> 24) as u8,
+            credits: (self.0 >> 32) as u16,
+            context,
+            source: envelope as u32,
+            tag: (envelope >> 32) as i32,
+        }
     }
 
     /// The payload's bytes if the message is a single line, which is what most are.
@@ -388,15 +401,23 @@ impl RingReader {
             std::array::from_fn(|i| unsafe { words.add(i).read_volatile() })
         });
         let [context, envelope, payload @ ..] = words;
-        let header = Header {
-            kind: (mark.0 >> 16) as u8,
-            flags: (mark.0 >> 24) as u8,
-            credits: (mark.0 >> 32) as u16,
-            context,
-            source: envelope as u32,
-            tag: (envelope >> 32) as i32,
-        };
-        LineHead { header, payload }
+        LineHead { header: mark.header(context, envelope), payload }
+    }
+
+    /// The next message, if it is here and of one line. The header is copied out once; the payload is for whoever wants it to copy, once.
+    #[inline(always)]
+    pub(crate) fn next_short(&self) -> Option<(Header, ShortPayload<'_>)> {
+        let mark = self.ready()?;
+        let len = mark.single_line()?;
+        self.memory.line(self.at.position).body.with(|body| {
+            let words: *const u64 = body.cast();
+            // SAFETY: as in `head`, and the payload's bytes lie in the line, which stays as long as the ring.
+            let (context, envelope, payload) = unsafe {
+                let payload = ShortPayload::new(words.add(PAYLOAD_WORD).cast(), len);
+                (words.read_volatile(), words.add(1).read_volatile(), payload)
+            };
+            Some((mark.header(context, envelope), payload))
+        })
     }
 
     /// Whether the next line, of whatever shape, is here: then `take` is shown its payload as a further line.

@@ -6,7 +6,7 @@ use std::ptr::NonNull;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use tern_mem::{UserBuf, copy_between_cores};
+use tern_mem::{ContiguousBuf, UserBuf, copy_between_cores};
 
 use super::abroad::{BellOf, FileOf};
 use super::bell::{Bell, PeerBell};
@@ -31,8 +31,8 @@ use crate::limits::{
 };
 use tern_transport::config::TransportConfig;
 use tern_transport::{
-    Am, CooperativeCopyKey, Doorbell, Full, Limits, Peer, Remote, Sink, Token, Transfer, TransferError,
-    Transport,
+    Am, CooperativeCopyKey, Doorbell, Full, Header, Limits, Peer, Remote, ShortPayload, Sink, Token,
+    Transfer, TransferError, Transport,
 };
 
 /// Bytes that the shared segment of a job of `size` ranks will have (sparse: pages come when touched). `None` if
@@ -40,6 +40,9 @@ use tern_transport::{
 pub fn segment_bytes(size: u32, config: &TransportConfig) -> Option<usize> {
     SegmentLayout::new(size, config).segment_bytes()
 }
+
+/// Of a rank that has opened no ring to this one.
+const NO_RING: u32 = u32::MAX;
 
 /// The shared-memory transport of one rank.
 pub struct Shm {
@@ -52,7 +55,8 @@ pub struct Shm {
     /// [`NEEDS_FENCE`] if this process cannot be reached by `membarrier`, else 0.
     fence: u32,
     incoming: Vec<IncomingRing>,
-    ring_known: Vec<bool>,
+    /// By rank: where its ring is in `incoming`, or [`NO_RING`].
+    ring_of: Vec<u32>,
     queue: QueueReader,
     /// The word that tells whether the queue is empty, within the segment.
     queue_stub: NonNull<LineWord>,
@@ -160,7 +164,7 @@ impl Shm {
             outgoing: OutgoingPeer::zeros(size),
             fence,
             incoming: Vec::new(),
-            ring_known: vec![false; size as usize],
+            ring_of: vec![NO_RING; size as usize],
             queue: QueueReader::new(),
             queue_stub: NonNull::from(&segment.control(me).queue_stub),
             cells: CellPool::new(&segment, me, oversubscribed),
@@ -221,6 +225,12 @@ impl Shm {
             *to = OutgoingPeer::new(&self.segment, self.me, peer, self.fence);
         }
         to
+    }
+
+    /// The ring that a peer has opened.
+    #[inline(always)]
+    fn incoming_from(&mut self, peer: Peer) -> Option<&mut IncomingRing> {
+        self.incoming.get_mut(*self.ring_of.get(peer as usize)? as usize)
     }
 
     /// All that is not one line of an open ring with known room.
@@ -388,7 +398,8 @@ impl Shm {
 
     /// From now on `from`'s messages come by its ring, first the rest of the message in progress.
     fn expect_ring(&mut self, from: Peer, in_progress: Option<MessageInProgress>) {
-        if !std::mem::replace(&mut self.ring_known[from as usize], true) {
+        if self.ring_of[from as usize] == NO_RING {
+            self.ring_of[from as usize] = self.incoming.len() as u32;
             // SAFETY: `self` keeps the segment as long as its rings.
             let ring = RingReader::new(unsafe { self.segment.ring(self.me, from) });
             let bell = self.outgoing(from).bell;
@@ -442,6 +453,30 @@ impl Transport for Shm {
         to.ring.push_line(&am.header, len, |to| unsafe { am.write_payload(to, 0, len) });
         to.bell.sent();
         Ok(())
+    }
+
+    #[inline(always)]
+    fn send_short(&mut self, peer: Peer, header: &Header, payload: ContiguousBuf) -> bool {
+        debug_assert!(payload.len() <= HEAD_PAYLOAD_BYTES);
+        let Some(to) = self.outgoing.get_mut(peer as usize).filter(|to| to.ring.has_room()) else {
+            return false;
+        };
+        // SAFETY: a line has room for as many bytes.
+        to.ring.push_line(header, payload.len(), |to| unsafe { payload.read_to(to) });
+        to.bell.sent();
+        true
+    }
+
+    #[inline(always)]
+    fn next_short(&mut self, peer: Peer) -> Option<(Header, ShortPayload<'_>)> {
+        self.incoming_from(peer)?.ring.next_short()
+    }
+
+    #[inline(always)]
+    fn pass_short(&mut self, peer: Peer) {
+        if let Some(incoming) = self.incoming_from(peer) {
+            incoming.pass_short();
+        }
     }
 
     fn get(&mut self, peer: Peer, from: Remote, into: &UserBuf, _done: Token) -> Transfer {

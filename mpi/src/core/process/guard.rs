@@ -4,6 +4,7 @@ use super::Process;
 use parking_lot::RawMutex;
 use parking_lot::lock_api::{RawMutex as _, RawMutexFair as _};
 use std::cell::UnsafeCell;
+use std::marker::PhantomData;
 use std::mem::ManuallyDrop;
 use std::ops::{Deref, DerefMut};
 use std::ptr;
@@ -101,6 +102,48 @@ pub fn enter() -> LockGuard {
     BUSY.store(true, Ordering::Relaxed);
     holder::arrive();
     LockGuard { locked: false, counted: true, events: 0, sleeps: false }
+}
+
+/// Enters the library where no lock is used and nobody is in it, for what takes no time; `None` otherwise.
+#[inline(always)]
+#[cfg_attr(debug_assertions, track_caller)]
+pub fn enter_alone() -> Option<LoneGuard> {
+    holder::assert_absent();
+    if threaded() || BUSY.load(Ordering::Relaxed) {
+        return None;
+    }
+    BUSY.store(true, Ordering::Relaxed);
+    holder::arrive();
+    Some(LoneGuard(PhantomData))
+}
+
+/// As [`LockGuard`], without anything to remember: it neither sleeps nor hands the library to another thread.
+pub struct LoneGuard(PhantomData<*mut ()>);
+
+impl Deref for LoneGuard {
+    type Target = Process;
+
+    #[inline(always)]
+    fn deref(&self) -> &Process {
+        // SAFETY: one guard at a time (see `SharedProcess`), and the reference does not outlive it.
+        unsafe { &*PROCESS.0.get() }
+    }
+}
+
+impl DerefMut for LoneGuard {
+    #[inline(always)]
+    fn deref_mut(&mut self) -> &mut Process {
+        // SAFETY: one guard at a time (see `SharedProcess`), and the reference does not outlive it.
+        unsafe { &mut *PROCESS.0.get() }
+    }
+}
+
+impl Drop for LoneGuard {
+    #[inline(always)]
+    fn drop(&mut self) {
+        holder::leave();
+        BUSY.store(false, Ordering::Relaxed);
+    }
 }
 
 /// Whether this thread has a guard: one with two would have the state twice, as two exclusive references. Empty without assertions.
