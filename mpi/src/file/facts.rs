@@ -140,7 +140,7 @@ impl FileFacts {
     /// Whether the mode allows to write or read, and at a place if it has one.
     pub fn allows(&self, writes: bool, has_place: bool) -> bool {
         let refused = if writes { MPI_MODE_RDONLY } else { MPI_MODE_WRONLY };
-        !self.may(refused) && !(has_place && self.may(MPI_MODE_SEQUENTIAL))
+        !(self.may(refused) || has_place && self.may(MPI_MODE_SEQUENTIAL))
     }
 
     /// Refuses what the mode does not allow.
