@@ -3,7 +3,6 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use tern_shm;
 use tern_shm::{Arrival, ShmComm, ShmMember};
 use tern_transport::{Token, Transfer, Transport, TransportConfig};
 
