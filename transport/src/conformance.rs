@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use tern_mem::UserBuf;
 
-pub use job::{SharedDirectory, memfd};
+pub use job::{TestDirectory, memfd};
 pub use short::mixes_short_ways_with_others;
 pub use typed::{copies_from_and_to_gaps, sends_from_and_to_gaps};
 

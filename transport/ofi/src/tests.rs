@@ -7,7 +7,7 @@ use tern_libfabric::{Library, MemoryRegistration, OfferHints};
 
 use super::{Ofi, Opened, ProviderChoice};
 use tern_transport::config::OfiConfig;
-use tern_transport::conformance::{ConformanceWorld, Keeper, SharedDirectory, pattern, send};
+use tern_transport::conformance::{ConformanceWorld, Keeper, TestDirectory, pattern, send};
 use tern_transport::fingerprint::SettingsFingerprint;
 use tern_transport::socket_bell::SocketBell;
 use tern_transport::{Peer, Transport};
@@ -15,11 +15,11 @@ use tern_transport::{Peer, Transport};
 mod exposed;
 mod windows;
 
-fn rank(me: Peer, all: &SharedDirectory, provider: &'static str, secret: [u8; 32]) -> Ofi {
+fn rank(me: Peer, all: &TestDirectory, provider: &'static str, secret: [u8; 32]) -> Ofi {
     rank_with(me, all, OfiConfig { provider, ..OfiConfig::default() }.into(), secret)
 }
 
-fn rank_with(me: Peer, all: &SharedDirectory, choice: ProviderChoice, secret: [u8; 32]) -> Ofi {
+fn rank_with(me: Peer, all: &TestDirectory, choice: ProviderChoice, secret: [u8; 32]) -> Ofi {
     let mut directory = all.of(me);
     let opened = Opened::new(choice, SettingsFingerprint::default(), true).unwrap();
     directory.publish(&opened.bytes().unwrap()).unwrap();
@@ -44,7 +44,7 @@ impl Two {
             ..OfferHints::default()
         };
         Library::open().and_then(|library| library.offers(hints)).ok()?;
-        let all = SharedDirectory::default();
+        let all = TestDirectory::default();
         let ranks = [0, 1].map(|me| rank_with(me, &all, choice, [7; 32]));
         let [first, second] = ranks;
         let mut two = Two(first, second, None);
@@ -139,7 +139,7 @@ fn packets_without_the_secret_are_dropped() {
     if !is_here("tcp;ofi_rxm") {
         return;
     }
-    let all = SharedDirectory::default();
+    let all = TestDirectory::default();
     let (mut ours, mut theirs) =
         (rank(0, &all, "tcp;ofi_rxm", [1; 32]), rank(1, &all, "tcp;ofi_rxm", [2; 32]));
     let (mut here, mut there) = (Keeper::default(), Keeper::default());

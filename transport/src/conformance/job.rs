@@ -20,11 +20,11 @@ pub fn memfd() -> OwnedFd {
 
 /// Where the ranks of a test publish their endpoint addresses.
 #[derive(Clone, Debug, Default)]
-pub struct SharedDirectory(Arc<Mutex<HashMap<Peer, Vec<u8>>>>);
+pub struct TestDirectory(Arc<Mutex<HashMap<Peer, Vec<u8>>>>);
 
 struct OwnDirectory {
     me: Peer,
-    directory: SharedDirectory,
+    directory: TestDirectory,
     asked: Vec<Peer>,
 }
 
@@ -47,7 +47,7 @@ impl Directory for OwnDirectory {
     }
 }
 
-impl SharedDirectory {
+impl TestDirectory {
     /// The directory as one rank has it.
     pub fn of(&self, me: Peer) -> Box<dyn Directory> {
         Box::new(OwnDirectory { me, directory: self.clone(), asked: Vec::new() })

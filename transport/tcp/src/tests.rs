@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use super::*;
-use tern_transport::conformance::{self, ConformanceWorld, Keeper, SharedDirectory, header, pattern, send};
+use tern_transport::conformance::{self, ConformanceWorld, Keeper, TestDirectory, header, pattern, send};
 use tern_transport::{Peer, Transport};
 
 mod faults;
@@ -11,7 +11,7 @@ mod gather;
 mod pipe;
 mod unauthenticated;
 
-fn port_of(directory: &SharedDirectory, rank: Peer) -> u16 {
+fn port_of(directory: &TestDirectory, rank: Peer) -> u16 {
     endpoint_address::EndpointAddress::parse(&directory.published(rank)).unwrap().port
 }
 
@@ -24,8 +24,8 @@ pub(super) fn quick() -> TcpConfig {
     TcpConfig { peer_timeout_s: 5, ..TcpConfig::default() }
 }
 
-pub(super) fn job(size: u32, config: TcpConfig) -> (Vec<Tcp>, SharedDirectory) {
-    let directory = SharedDirectory::default();
+pub(super) fn job(size: u32, config: TcpConfig) -> (Vec<Tcp>, TestDirectory) {
+    let directory = TestDirectory::default();
     let rank = |me| Tcp::new(me, size, SECRET, directory.of(me), config).unwrap();
     ((0..size).map(rank).collect(), directory)
 }
@@ -223,7 +223,7 @@ fn an_unreachable_peer_is_an_error_that_says_what_was_tried() {
 
 #[test]
 fn a_rank_with_another_secret_is_not_taken_for_the_peer() {
-    let directory = SharedDirectory::default();
+    let directory = TestDirectory::default();
     let mut impostor = Tcp::new(1, 2, [4; 32], directory.of(1), quick()).unwrap();
     let impostors = port_of(&directory, 1);
     let mut ranks = vec![

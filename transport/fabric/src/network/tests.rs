@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use super::*;
 use crate::{Fabric, Outside};
 use tern_shm::shm_comm::Sight;
-use tern_transport::conformance::{Keeper, SharedDirectory, buf_of, header, memfd, pattern, send};
+use tern_transport::conformance::{Keeper, TestDirectory, buf_of, header, memfd, pattern, send};
 
 /// Takes one message a poll, as the engine does while no receive is posted.
 fn one_by_one() -> Keeper {
@@ -18,7 +18,7 @@ fn one_by_one() -> Keeper {
 
 const SECRET: [u8; 32] = [3; 32];
 
-fn rank(me: Peer, segment: Option<OwnedFd>, local_ranks: Vec<Peer>, directory: &SharedDirectory) -> Fabric {
+fn rank(me: Peer, segment: Option<OwnedFd>, local_ranks: Vec<Peer>, directory: &TestDirectory) -> Fabric {
     let outside = Some(Outside { secret: SECRET, directory: directory.of(me) });
     let place =
         JobPlace { me, size: 3, local_ranks: Some(local_ranks), segment, oversubscribed: true, outside };
@@ -26,7 +26,7 @@ fn rank(me: Peer, segment: Option<OwnedFd>, local_ranks: Vec<Peer>, directory: &
 }
 
 fn job() -> [Fabric; 3] {
-    let (directory, segment) = (SharedDirectory::default(), memfd());
+    let (directory, segment) = (TestDirectory::default(), memfd());
     let other = segment.try_clone().unwrap();
     [
         rank(0, Some(segment), vec![0, 1], &directory),
@@ -95,7 +95,7 @@ fn messages_of_neighbors_do_not_hide_those_from_afar() {
 /// Ranks 1 and 2 share a machine that is not the first: their numbers there are not those in the job.
 #[test]
 fn the_ranks_of_one_machine_have_a_shm_communicator() {
-    let (directory, segment) = (SharedDirectory::default(), memfd());
+    let (directory, segment) = (TestDirectory::default(), memfd());
     let other = segment.try_clone().unwrap();
     let ranks = [
         rank(0, None, vec![0], &directory),
@@ -121,7 +121,7 @@ fn the_ranks_of_one_machine_have_a_shm_communicator() {
 /// No datagram between them is believed: as if a firewall dropped them all.
 #[test]
 fn multicasts_come_over_tcp_where_no_datagram_comes_through() {
-    let directory = SharedDirectory::default();
+    let directory = TestDirectory::default();
     let mut ranks = [rank(0, None, vec![0], &directory), rank(1, None, vec![1], &directory)];
     ranks[1].network.as_mut().unwrap().secret = [9; 32];
     let groups = ranks.each_mut().map(|rank| {

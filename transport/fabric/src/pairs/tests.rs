@@ -4,12 +4,12 @@ use std::time::{Duration, Instant};
 
 use crate::{Fabric, JobPlace, Outside};
 use tern_tcp::Foreigner;
-use tern_transport::conformance::{self, ConformanceWorld, Keeper, SharedDirectory, memfd, pattern, send};
+use tern_transport::conformance::{self, ConformanceWorld, Keeper, TestDirectory, memfd, pattern, send};
 use tern_transport::{Peer, Transport, TransportConfig, TransportSetting};
 
 fn rank(me: Peer, size: u32, secret: u8, config: &TransportConfig) -> Fabric {
     let segment = (size > 1).then(memfd);
-    let outside = || Outside { secret: [secret; 32], directory: SharedDirectory::default().of(me) };
+    let outside = || Outside { secret: [secret; 32], directory: TestDirectory::default().of(me) };
     let mut place = JobPlace { me, size, local_ranks: None, segment, oversubscribed: false, outside: None };
     place.outside = place.needs_network(config).then(outside);
     let mut fabric = Fabric::attach(place, config).unwrap();

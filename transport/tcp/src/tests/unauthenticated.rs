@@ -5,14 +5,14 @@ use super::*;
 use std::io::{Read, Write};
 use std::net::TcpStream;
 
-fn knock(directory: &SharedDirectory) -> TcpStream {
+fn knock(directory: &TestDirectory) -> TcpStream {
     let stream = TcpStream::connect(("127.0.0.1", port_of(directory, 1))).expect("somebody listens");
     stream.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
     stream
 }
 
 /// Messages go on between ranks 0 and 1 while unauthenticated peers do `something`.
-fn undisturbed(something: impl Fn(usize, &SharedDirectory, &mut Vec<TcpStream>)) -> u64 {
+fn undisturbed(something: impl Fn(usize, &TestDirectory, &mut Vec<TcpStream>)) -> u64 {
     let (mut ranks, directory) = job(2, quick());
     let (mut keepers, mut unauthenticated) = (keepers(2), Vec::new());
     for seed in 0..300 {
