@@ -13,7 +13,7 @@
 //! - [`rank`] is one rank: its engine, and how far its schedule is; [`program`] builds schedules, [`port`] executes them;
 //! - [`network`] prices messages and brings them to their receivers; [`end`] is a rank's end of it;
 //! - [`shm_comm`] runs what goes over the memory that the ranks of one node share, without engines and schedules;
-//! - [`windows`] puts into windows and ends the epoch by a fence, and prices what has too many messages to be run;
+//! - `accesses` has a rank put into windows and wait for the end; [`windows`] ends the epoch by a fence, and prices what is too long to run;
 //! - [`files`] prices plans of collective buffering, which need no events;
 //! - [`outcome`] is what a run has found, and [`hang`] who waits for whom where a run did not end;
 //! - [`definition`] is what the standard says that every rank has afterwards, for runs that move real bytes.
@@ -22,6 +22,7 @@
 //! hash with a random key in it. So a failure is a seed and a commit.
 #![forbid(unsafe_code)]
 
+mod accesses;
 pub mod definition;
 mod end;
 pub mod estimate;

@@ -1,13 +1,13 @@
 //! One rank: its engine, and how far it is.
 
 use crate::Picos;
+use crate::accesses::AccessEpoch;
 use crate::end::NetworkEnd;
 use crate::job::RankWork;
 use crate::limits::SCHEDULE_BYTES_MAX;
 use crate::memory::SimulatedMemory;
 use crate::port::{Defect, MessageHandle, PortContext, RankPort};
 use crate::program::RankProgram;
-use crate::windows::AccessEpoch;
 use tern_coll::{Exec, Schedule, Step};
 use tern_engine::Engine;
 use tern_engine::rma::WindowId;

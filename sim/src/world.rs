@@ -1,5 +1,6 @@
 //! All ranks of a job, and what happens to them in the order of virtual time.
 
+use crate::accesses;
 use crate::definition;
 use crate::end::{NetworkEnd, SharedNetwork};
 use crate::hang::Hang;
@@ -13,7 +14,6 @@ use crate::port::{Defect, PortContext};
 use crate::program::RankProgram;
 use crate::rank::{ScheduleParts, SimulatedRank};
 use crate::shm_comm;
-use crate::windows;
 use crate::{Picos, picos};
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -95,7 +95,7 @@ impl Simulation {
         let context = PortContext { network: network.clone(), memory, element_bytes, compute };
         let mut ranks = ranks(job, params, &network);
         if matches!(job.work, RankWork::Window(_)) {
-            windows::expose(job, params, &context.memory, &mut ranks);
+            accesses::expose(job, params, &context.memory, &mut ranks);
         }
         let world = Simulation {
             ranks,

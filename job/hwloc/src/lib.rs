@@ -32,23 +32,23 @@ pub enum HwlocError {
     Call(&'static str),
 }
 
-type Topology = *mut c_void;
+type HwlocTopology = *mut c_void;
 
 /// The functions that are used.
-struct Library {
-    init: unsafe extern "C" fn(*mut Topology) -> c_int,
-    set_flags: unsafe extern "C" fn(Topology, c_ulong) -> c_int,
-    set_synthetic: unsafe extern "C" fn(Topology, *const c_char) -> c_int,
-    load: unsafe extern "C" fn(Topology) -> c_int,
-    export: unsafe extern "C" fn(Topology, *mut *mut c_char, *mut c_int, c_ulong) -> c_int,
-    free: unsafe extern "C" fn(Topology, *mut c_char),
-    destroy: unsafe extern "C" fn(Topology),
+struct HwlocFunctions {
+    init: unsafe extern "C" fn(*mut HwlocTopology) -> c_int,
+    set_flags: unsafe extern "C" fn(HwlocTopology, c_ulong) -> c_int,
+    set_synthetic: unsafe extern "C" fn(HwlocTopology, *const c_char) -> c_int,
+    load: unsafe extern "C" fn(HwlocTopology) -> c_int,
+    export: unsafe extern "C" fn(HwlocTopology, *mut *mut c_char, *mut c_int, c_ulong) -> c_int,
+    free: unsafe extern "C" fn(HwlocTopology, *mut c_char),
+    destroy: unsafe extern "C" fn(HwlocTopology),
 }
 
 /// A topology of the library's, which is destroyed at the end.
-struct Owned<'a>(&'a Library, Topology);
+struct OwnedTopology<'a>(&'a HwlocFunctions, HwlocTopology);
 
-impl Drop for Owned<'_> {
+impl Drop for OwnedTopology<'_> {
     fn drop(&mut self) {
         // SAFETY: `hwloc_topology_init` has made it, and nobody uses it after.
         unsafe { (self.0.destroy)(self.1) };
@@ -72,7 +72,7 @@ fn written(words: Option<&str>) -> Result<String, HwlocError> {
     // SAFETY: the signatures are those of the library's version 2; every pointer is to what lives during the call.
     unsafe {
         check("hwloc_topology_init", (library.init)(&raw mut topology))?;
-        let topology = Owned(&library, topology);
+        let topology = OwnedTopology(&library, topology);
         check("hwloc_topology_set_flags", (library.set_flags)(topology.1, INCLUDE_DISALLOWED))?;
         if let Some(words) = words {
             let words = CString::new(words).map_err(|_| HwlocError::Call("hwloc_topology_set_synthetic"))?;
@@ -90,7 +90,7 @@ fn written(words: Option<&str>) -> Result<String, HwlocError> {
 }
 
 /// Opens the library. It stays loaded.
-fn open() -> Result<Library, HwlocError> {
+fn open() -> Result<HwlocFunctions, HwlocError> {
     // SAFETY: the name is a text that ends in zero. What the library does when it is loaded is what its users trust it with.
     let handle = unsafe { libc::dlopen(NAME.as_ptr(), libc::RTLD_NOW | libc::RTLD_LOCAL) };
     if handle.is_null() {
@@ -103,7 +103,7 @@ fn open() -> Result<Library, HwlocError> {
         if version != VERSION {
             return Err(HwlocError::Version(version));
         }
-        Ok(Library {
+        Ok(HwlocFunctions {
             init: function(handle, c"hwloc_topology_init")?,
             set_flags: function(handle, c"hwloc_topology_set_flags")?,
             set_synthetic: function(handle, c"hwloc_topology_set_synthetic")?,
