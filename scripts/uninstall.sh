@@ -19,7 +19,7 @@ rm -f lib/.debug/libmpi_abi.so.1.debug
 for name in libmpi.so libmpi.so.12 libmpich.so.12 libmpicxx.so.12 libmpichcxx.so.12 libmpifort.so.12 libmpichfort.so.12; do
     rm -f "lib/mpich/$name" "lib/mpich/.debug/$name.debug"
 done
-for name in libmpi.so libmpi.so.40; do
+for name in libmpi.so libmpi.so.40 libmpi_cxx.so.40; do
     rm -f "lib/openmpi/$name" "lib/openmpi/.debug/$name.debug"
 done
 for interface in mpifh usempi_ignore_tkr usempif08; do
