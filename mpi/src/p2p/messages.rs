@@ -14,7 +14,7 @@ use std::ffi::c_int;
 use tern_abi::*;
 use tern_engine::{Envelope, Mode, Pattern, RequestId, StartedSend, Status};
 use tern_mem::{ContiguousBuf, UserBuf};
-use tern_transport::Peer;
+use tern_transport::{AM_INLINE_BYTES_MAX, Peer};
 
 /// A message's arguments, as every call of this chapter has them.
 #[derive(Clone, Copy, Debug)]
@@ -222,28 +222,32 @@ impl Process {
 /// way, wrong, or watched, nothing has happened.
 #[inline(always)]
 fn send_short(message: &MessageArguments) -> bool {
+    // Longer messages lose no time here: this comes before all else.
+    let buf = contiguous(message.buf, message.count, message.datatype);
+    let Some(buf) = buf.filter(|buf| buf.len() <= AM_INLINE_BYTES_MAX) else { return false };
     let Some(mut process) = enter_alone() else { return false };
-    let Some((peer, envelope, buf)) = contiguous_send(&process, message) else { return false };
+    let Some((peer, envelope)) = usual_destination(&process, message) else { return false };
     process.engine_mut().is_some_and(|engine| engine.send_short(peer, envelope, buf))
 }
 
 /// The same for longer messages that go at once.
 #[inline(always)]
 fn try_send_contiguous(process: &mut Process, message: &MessageArguments) -> bool {
-    let Some((peer, envelope, buf)) = contiguous_send(process, message) else { return false };
+    let Some((peer, envelope)) = usual_destination(process, message) else { return false };
+    let Some(buf) = contiguous(message.buf, message.count, message.datatype) else { return false };
     let buf = UserBuf::from(buf);
     process.engine_mut().is_some_and(|engine| engine.send_at_once(Mode::Standard, peer, envelope, &buf))
 }
 
-/// Where a send of elements of a predefined type goes, and what. `None` if anything is wrong, or watched.
+/// Where a send goes. `None` if anything is wrong, or watched.
 #[inline(always)]
-fn contiguous_send(process: &Process, message: &MessageArguments) -> Option<(Peer, Envelope, ContiguousBuf)> {
+fn usual_destination(process: &Process, message: &MessageArguments) -> Option<(Peer, Envelope)> {
+    if process.checks.watched {
+        return None;
+    }
     let comm = process.objects.comms.get(message.comm)?;
     let (Ok(rank), 0..) = (u32::try_from(message.rank), message.tag) else { return None };
-    let peer = comm.peers().peer(rank)?;
-    let envelope = comm.envelope(Lane::P2p, message.tag);
-    let buf = contiguous(message.buf, message.count, message.datatype)?;
-    (!process.checks.watched).then_some((peer, envelope, buf))
+    Some((comm.peers().peer(rank)?, comm.envelope(Lane::P2p, message.tag)))
 }
 
 /// What a receive into elements of a predefined type asks for, and where to put it. `None` if anything is wrong, or types
@@ -264,6 +268,9 @@ fn contiguous_receive(
 #[inline(always)]
 fn take_short(message: &MessageArguments, status: StatusOut<'_>) -> bool {
     let Some(mut process) = enter_alone() else { return false };
+    if process.checks.watched {
+        return false;
+    }
     let Some(comm) = process.objects.comms.get(message.comm) else { return false };
     let Some((pattern, buf)) = contiguous_receive(&process, comm, message) else { return false };
     // No group has the rank that a wild source is when taken as unsigned.
