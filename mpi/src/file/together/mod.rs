@@ -151,11 +151,13 @@ fn usual_count(hosts: &[u32], one_host: bool) -> u64 {
     names.len() as u64
 }
 
-/// Linux lets one process write a file at a time; a second one would only wait. File systems of several servers do not go through that.
+/// Linux lets one process write a file at a time. A second one that stands at the lock writes as soon as the first has done, which
+/// a rank that is woken for it does not. File systems of several servers do not go through that.
 fn usual_writers(filesystem: FileSystem, count: u64) -> u64 {
     match filesystem {
         FileSystem::Lustre | FileSystem::Gpfs => count,
-        FileSystem::Tmpfs | FileSystem::Local | FileSystem::Nfs => 1,
+        FileSystem::Tmpfs | FileSystem::Local => 2,
+        FileSystem::Nfs => 1,
     }
 }
 
