@@ -122,6 +122,9 @@ pub const AGREEMENT_TAG: i32 = i32::MAX;
 /// Tag of the last word between worlds that end connected.
 pub const LEAVING_TAG: i32 = AGREEMENT_TAG - 4;
 
+/// A thread that has found the library's state wrong waits so long for another one, which may have brought it about.
+pub const MEET_WITHIN: Duration = Duration::from_millis(100);
+
 /// How often a process that computes looks whether another world that it is connected with is still there.
 pub const LOOK_ABROAD: Duration = Duration::from_millis(250);
 

@@ -1,13 +1,37 @@
 //! What a user sees of a defect of this library, or of memory that the program has overwritten: a sentence, and no backtrace.
 
-use crate::core::process::complain;
+use crate::core::process::{bar_others, complain, threaded};
+use crate::limits::MEET_WITHIN;
 use std::panic::{self, PanicHookInfo};
 use std::sync::Once;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// From now on a panic says what is known of it in one line. The process aborts then, and mpirun names the rank.
 pub fn explain() {
     static ONCE: Once = Once::new();
-    ONCE.call_once(|| panic::set_hook(Box::new(|info| complain(&explanation(info)))));
+    ONCE.call_once(|| {
+        panic::set_hook(Box::new(|info| {
+            meet_another_thread();
+            complain(&explanation(info));
+        }));
+    });
+}
+
+/// Two threads in the library at once, where only one may be, may have brought this about. The other one is likely to call again soon, or
+/// to come here: whichever meets the first one says so, and ends the job.
+fn meet_another_thread() {
+    static IS_HERE: AtomicBool = AtomicBool::new(false);
+    if threaded() || !has_other_threads() {
+        return;
+    }
+    if IS_HERE.swap(true, Ordering::Relaxed) {
+        crate::check::threads::meet_another(false);
+    }
+    bar_others(MEET_WITHIN);
+}
+
+fn has_other_threads() -> bool {
+    std::fs::read_dir("/proc/self/task").is_ok_and(|threads| threads.count() > 1)
 }
 
 fn explanation(info: &PanicHookInfo<'_>) -> String {

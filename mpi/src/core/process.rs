@@ -9,8 +9,8 @@ mod parts;
 
 pub use crate::core::engine::ProcessEngine;
 pub use guard::{
-    LockGuard, LoneGuard, Phase, enter, enter_alone, enter_anyway, in_forked_child, phase, set_phase,
-    set_threaded, state_after_fault, threaded, try_enter, try_look, use_lock,
+    LockGuard, LoneGuard, Phase, bar_others, enter, enter_alone, enter_anyway, in_forked_child, phase,
+    set_phase, set_threaded, state_after_fault, threaded, try_enter, try_look, use_lock,
 };
 pub use objects::Objects;
 pub use parts::{Checks, CollectiveState, MulticastState, ProcessWaits};

@@ -15,7 +15,7 @@ use crate::limits::{
     IDLE_NAPS_MAX, LOOK_ABROAD, LOOK_AT_DIALING, NAP, NAP_FOR_RESIDUE, NAP_FOR_RESIDUE_MAX, SLICE_NS,
 };
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicU8, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
 use std::thread::JoinHandle;
 use std::time::Duration;
 use tern_tcp::Tcp;
@@ -259,9 +259,22 @@ fn work(process: LockGuard) {
 fn progress(process: LockGuard) -> (LockGuard, bool) {
     let (mut process, moved) = wait::progress(process);
     let watches = process.engine_mut().is_some_and(|engine| crate::spawn::watches(engine.transport_ref()));
-    let process =
-        if watches && !process.waiting.away { wait::unless_a_peer_is_lost(process) } else { process };
+    let ends = watches && !process.waiting.away && !is_left_to_the_program(&mut process);
+    let process = if ends { wait::unless_a_peer_is_lost(process) } else { process };
     (process, moved)
+}
+
+/// A tool hears of the loss from a thread of the program (section 15.3.8), so the job ends by one that waits in a call. Once: the next
+/// look of this thread ends it otherwise.
+fn is_left_to_the_program(process: &mut Process) -> bool {
+    static LEFT: AtomicBool = AtomicBool::new(false);
+    let waits = process.waiting.sleepers > 0 && crate::tool::is_heard();
+    let lost = waits && process.engine_mut().is_some_and(|engine| engine.transport().failure().is_some());
+    let left = lost && !LEFT.swap(true, Ordering::Relaxed);
+    if let Some(bell) = process.waiting.bell.as_ref().filter(|_| left) {
+        bell.ring();
+    }
+    left
 }
 
 /// A thread that is parked must look now and then from now on: this process has met another world, whose end no launcher tells.

@@ -9,6 +9,7 @@ use std::mem::ManuallyDrop;
 use std::ops::{Deref, DerefMut};
 use std::ptr;
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
 
 /// How far this process is (MPI 5.0 section 11.2).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -183,6 +184,16 @@ mod holder {
 #[inline(never)]
 fn come_back_or_meet_another() {
     crate::check::threads::meet_another(ASLEEP.load(Ordering::Relaxed) == thread_token());
+}
+
+/// For so long, whatever thread enters meets another one, where no lock is used: this one, which has found the state wrong.
+pub fn bar_others(time: Duration) {
+    let since = Instant::now();
+    while !threaded() && since.elapsed() < time {
+        // Again and again: whoever is inside takes the mark away when it leaves.
+        BUSY.store(true, Ordering::Relaxed);
+        std::thread::yield_now();
+    }
 }
 
 /// This thread sleeps in the library.
