@@ -6,7 +6,7 @@
 //! mismatched calls, or hangs. Only waits are looked at, so that calls cost nothing; sooner or later such a thread waits.
 
 use crate::core::process::{LockGuard, Phase, die, phase};
-use crate::env::init::{is_main, provided};
+use crate::core::thread_level::{is_main, provided};
 use tern_abi::*;
 
 /// Ends the job unless this thread may call. `call` is asked for the call that waits.

@@ -18,5 +18,6 @@ pub mod progress;
 pub mod settings;
 pub mod stdio;
 pub mod table;
+pub mod thread_level;
 pub mod wait;
 pub mod watch;

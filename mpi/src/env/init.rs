@@ -6,34 +6,16 @@ use crate::core::entry::entry;
 use crate::core::error::{Result, fail};
 use crate::core::process::{self, Phase, Process, enter, phase, set_phase, set_threaded};
 use crate::core::settings;
+use crate::core::thread_level::{self, is_main};
 use crate::core::wait::{self, Waiting};
 use crate::core::{departure, lifeline, multicast, network, progress, stdio, watch};
 use crate::limits::CONTEXTS_PER_BLOCK;
 use crate::spawn;
 use std::ffi::{c_char, c_int};
-use std::sync::atomic::{AtomicI32, Ordering};
 use tern_abi::*;
 use tern_engine::{Engine, Group};
 use tern_job::{Job, RankState};
 use tern_transport::Transport;
-
-/// The level of thread support that was granted.
-static PROVIDED: AtomicI32 = AtomicI32::new(MPI_THREAD_SINGLE);
-
-thread_local! {
-    /// Whether this is the thread that called `MPI_Init`.
-    static IS_MAIN: std::cell::Cell<bool> = const { std::cell::Cell::new(false) };
-}
-
-/// Whether this is the thread that called `MPI_Init`.
-pub fn is_main() -> bool {
-    IS_MAIN.get()
-}
-
-/// The level of thread support.
-pub fn provided() -> c_int {
-    PROVIDED.load(Ordering::Relaxed)
-}
 
 entry! {
     /// Starts MPI for one thread.
@@ -65,7 +47,7 @@ entry! {
 
     /// The level of thread support.
     safe fn MPI_Query_thread(provided: Out<'_, c_int>) {
-        provided.set(self::provided());
+        provided.set(thread_level::provided());
         Ok(())
     }
 
@@ -134,8 +116,7 @@ fn start(required: c_int) -> Result {
         progress::start();
     }
     multicast::settle()?;
-    PROVIDED.store(required, Ordering::Relaxed);
-    IS_MAIN.set(true);
+    thread_level::grant(required);
     set_phase(Phase::Running);
     spawn::start::meet_parent()
 }
