@@ -80,6 +80,9 @@ pub struct Blocked<'a> {
     pub still_ns: u64,
     /// How long what is sent to it may be on its way.
     pub delivery: Duration,
+    /// Frames that it has sent to other ranks of its world, less those that it has received, if all that goes between ranks is counted so. If
+    /// the sum over all ranks is 0, none is on its way.
+    pub frames_ahead: Option<i64>,
     /// Anything else that helps. May be empty.
     pub detail: &'a str,
     /// What else is under way at this rank, and what has come and matches nothing: a line each. May be empty.
@@ -103,6 +106,7 @@ impl<'a> Blocked<'a> {
             asked_ns: None,
             still_ns: 0,
             delivery: Duration::ZERO,
+            frames_ahead: None,
             detail: "",
             notes: "",
         }
@@ -242,8 +246,9 @@ const ASKED: usize = 40;
 const CONTEXT: usize = 48;
 const STILL: usize = 56;
 const DELIVERY: usize = 64;
+const FRAMES_AHEAD: usize = 72;
 /// Two bytes for the length of each text.
-const LENGTHS: usize = 72;
+const LENGTHS: usize = 80;
 const TEXT: usize = LENGTHS + 2 * TEXTS;
 const CHECKSUM: usize = RECORD_BYTES - 8;
 
@@ -258,6 +263,7 @@ const NOTES_BYTES_MIN: usize = CHECKSUM - TEXT - (64 + 64 + 128 + 255);
 const _: () = assert!(TEXT + 64 + 64 + 128 + 255 + 400 <= CHECKSUM, "there is room for notes");
 
 const SIZE_UNKNOWN: u64 = u64::MAX;
+const AHEAD_UNKNOWN: i64 = i64::MIN;
 
 impl RankRecord {
     /// The record of a rank in `state`.
@@ -342,6 +348,7 @@ impl RankRecord {
             asked_ns,
             still_ns: self.u64(STILL),
             delivery: Duration::from_nanos(self.u64(DELIVERY)),
+            frames_ahead: Some(self.u64(FRAMES_AHEAD) as i64).filter(|&ahead| ahead != AHEAD_UNKNOWN),
             detail,
             notes,
         })
@@ -358,6 +365,7 @@ impl RankRecord {
         self.put_u64(ASKED, blocked.asked_ns.unwrap_or(0));
         self.put_u64(STILL, blocked.still_ns);
         self.put_u64(DELIVERY, blocked.delivery.as_nanos() as u64);
+        self.put_u64(FRAMES_AHEAD, blocked.frames_ahead.unwrap_or(AHEAD_UNKNOWN) as u64);
         self.put_texts([blocked.call, blocked.collective, blocked.comm, blocked.detail, blocked.notes]);
     }
 
@@ -463,6 +471,7 @@ mod tests {
             since_ns: 12_345,
             still_ns: 23_456,
             delivery: Duration::from_secs(7),
+            frames_ahead: Some(-3),
             detail,
             notes: "one\ntwo",
             ..Blocked::on("MPI_Recv")

@@ -446,6 +446,7 @@ impl NodeSupervisor {
             alive.map(|rank| (rank.number, self.resources.record(rank.number))),
             now_ns(),
             MISSED_MIN,
+            self.ranks.iter().all(|rank| rank.end.is_none()),
         )
     }
 

@@ -6,7 +6,10 @@ use std::time::{Duration, Instant};
 
 use rustix::process::Signal;
 
-use super::{JOB_LIMIT, Jobs, Test, Verdict, expect, expect_code, expect_said, passed, run_command, skip};
+use super::{
+    DESERTED_LIMIT, JOB_LIMIT, Jobs, Test, Verdict, expect, expect_code, expect_said, passed, run_command,
+    skip,
+};
 use crate::process::{Outcome, Running, marked_processes, send, wait_until_gone};
 
 /// Everything is gone everywhere this soon after a rank, an agent or mpirun has died.
@@ -145,9 +148,9 @@ fn never_in_mpi(jobs: &Jobs<'_>) -> Verdict {
 /// All hosts are asked, over agents that know of one host each.
 fn deserted(jobs: &Jobs<'_>) -> Verdict {
     let mut command = mpirun(jobs, "a:1,b:1,c:1");
-    command.args(["--tree", "1"]).env("TERN_PEER_TIMEOUT", "1");
-    let outcome = run_command(command.arg(jobs.job()?).arg("deserted-receive"))?;
+    let outcome = run_command(command.args(["--tree", "1"]).arg(jobs.job()?).arg("deserted-receive"))?;
     expect_code(&outcome, 1)?;
+    expect(outcome.took < DESERTED_LIMIT, "it took no more than 20 s", &outcome)?;
     expect_said(&outcome, &["rank 1", "is in MPI_Finalize", "waits in", "MPI_Recv on MPI_COMM_WORLD"])?;
     passed()
 }

@@ -36,6 +36,9 @@ use crate::report::Report;
 
 /// No job here takes this long unless it hangs.
 const JOB_LIMIT: Duration = Duration::from_secs(60);
+
+/// Within that time a job ends whose ranks wait for one that has begun to end. A peer that is lost is given longer.
+const DESERTED_LIMIT: Duration = Duration::from_secs(20);
 /// By then mpirun says where each rank of a job that hangs stands: [`JOB_LIMIT`] would kill it without a word.
 const REPORT_AFTER_S: &str = "50";
 

@@ -241,6 +241,12 @@ impl Fabric {
         self.network.as_ref().map_or(Duration::ZERO, |network| network.delivery_max())
     }
 
+    /// Frames that this rank has sent less those that it has received; `None` where they are not counted. If the sum over all ranks is 0,
+    /// none is on its way. Memory delivers at once.
+    pub fn frames_ahead(&self) -> Option<i64> {
+        self.network.as_ref().map_or(Some(0), |network| network.frames_ahead())
+    }
+
     /// Whether something waits for the next poll of which the doorbell tells nobody, not even one who goes to sleep now.
     #[inline]
     pub fn is_corked(&self) -> bool {

@@ -246,6 +246,12 @@ impl Network {
         if self.tcp.has_foreigners() { UNKNOWN_DELIVERY } else { 2 * self.silence_max }
     }
 
+    /// See [`Fabric::frames_ahead`](super::Fabric::frames_ahead).
+    pub(super) fn frames_ahead(&self) -> Option<i64> {
+        let counts_all = self.ofi.is_none() && self.packets.is_none() && !self.tcp.has_foreigners();
+        counts_all.then(|| self.tcp.frames_ahead())
+    }
+
     #[inline]
     pub(super) fn is_corked(&self) -> bool {
         self.tcp.is_corked()

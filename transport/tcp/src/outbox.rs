@@ -192,6 +192,11 @@ impl TcpOutbox {
         self.kept == 0 || self.kept + FRAME_COST_BYTES + len <= KEPT_BYTES_MAX
     }
 
+    /// How many frames with a number were ever given to it.
+    pub(crate) fn taken(&self) -> u64 {
+        self.first + self.frames.len() as u64
+    }
+
     /// What the frames take of [`KEPT_BYTES_MAX`].
     pub(crate) fn kept_bytes(&self) -> usize {
         self.kept

@@ -148,6 +148,12 @@ impl Tcp {
         self.links[peer as usize].as_ref().map_or(0, |link| link.outbox.kept_bytes())
     }
 
+    /// Frames that were given to all connections less those that have come over them. If the sum over all ranks is 0, nothing is on its way.
+    pub fn frames_ahead(&self) -> i64 {
+        let ahead = |taken: u64, come: u64| taken.wrapping_sub(come) as i64;
+        self.links.iter().flatten().map(|link| ahead(link.outbox.taken(), link.inbox.next())).sum()
+    }
+
     /// Whether messages that were taken are still in this process: somebody must poll, though the program does not.
     #[inline]
     pub fn has_unsent(&mut self) -> bool {

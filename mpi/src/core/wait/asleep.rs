@@ -70,11 +70,19 @@ fn publish_longest(process: &Process) {
     let detail = with_further(&longest.waiting.detail, further, process);
     let waits: Vec<&Waiting> = process.waiting.asleep.waits.iter().map(|wait| &wait.waiting).collect();
     let notes = notes::notes(process, &waits);
-    let delivery =
-        process.engine_ref().map_or(Duration::ZERO, |engine| engine.transport_ref().delivery_max());
+    let transport = process.engine_ref().map(|engine| engine.transport_ref());
+    let delivery = transport.map_or(Duration::ZERO, |transport| transport.delivery_max());
+    let frames_ahead = transport.and_then(|transport| transport.frames_ahead());
     with_blocked(&longest.waiting, &detail, process, |blocked| {
         let (since_ns, still_ns) = (longest.since_ns, longest.still_ns);
-        status_page.publish(&Blocked { since_ns, still_ns, delivery, notes: &notes, ..*blocked });
+        status_page.publish(&Blocked {
+            since_ns,
+            still_ns,
+            delivery,
+            frames_ahead,
+            notes: &notes,
+            ..*blocked
+        });
     });
 }
 

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
 use super::JobSupervisor;
-use crate::limits::REPORT_MAX;
+use crate::limits::{MISSED_MIN, REPORT_MAX};
 use crate::tree::messages::Down;
 use crate::watch::deserted::Stalled;
 use crate::watch::exit_cause::ExitCause;
@@ -30,6 +30,8 @@ pub(super) struct Looking {
     pub(super) missed: Option<u32>,
     /// So far all sleep for good, in these calls.
     pub(super) stalled: Option<Stalled>,
+    /// When they were asked.
+    pub(super) since: Instant,
 }
 
 impl JobSupervisor {
@@ -50,7 +52,7 @@ impl JobSupervisor {
     pub(super) fn look(&mut self) {
         if self.looking.is_none() {
             let (missing, stalled) = (self.all_hosts(), Some(Stalled::default()));
-            self.looking = Some(Looking { missing, all: true, missed: None, stalled });
+            self.looking = Some(Looking { missing, all: true, missed: None, stalled, since: Instant::now() });
             self.node.obey(Down::Look);
             self.take_events();
         }
@@ -75,7 +77,10 @@ impl JobSupervisor {
         let missed = looking.missed.or_else(|| self.absent.iter().find(is_gone).copied());
         if let Some(rank) = missed.filter(|_| looking.all) {
             self.fail(ExitCause::Missed { rank });
-        } else if let Some(deserted) = looking.stalled.and_then(Stalled::deserted) {
+        } else if looking.since.elapsed() < MISSED_MIN
+            && let Some(deserted) = looking.stalled.and_then(Stalled::deserted)
+        {
+            // Who had slept for as long when it was asked, sleeps since before any other was asked: the answers are of one moment.
             self.fail(ExitCause::Deserted(deserted));
         }
     }
