@@ -320,8 +320,8 @@ impl std::fmt::Display for Basic {
 }
 
 /// The predefined datatype handles lie between these values (MPI 5.0, appendix A.1.1).
-const HANDLE_FIRST: usize = 0x200;
-const HANDLE_END: usize = 0x300;
+pub(crate) const HANDLE_FIRST: usize = 0x200;
+pub(crate) const HANDLE_END: usize = 0x300;
 
 static BY_HANDLE: [Option<Basic>; HANDLE_END - HANDLE_FIRST] = {
     let mut table = [None; HANDLE_END - HANDLE_FIRST];

@@ -14,6 +14,7 @@ mod kernel;
 mod native;
 mod pair;
 mod select;
+pub mod single;
 #[cfg(test)]
 mod tests;
 
