@@ -195,6 +195,9 @@ pub const WINDOW_LOOK: Duration = Duration::from_millis(50);
 /// The same where the others cannot wake it, since no way of messages over shared memory is open.
 pub const WINDOW_LOOK_UNRUNG: Duration = Duration::from_micros(500);
 
+/// Puts and gets of so many bytes take the shortest way, which calls nothing: a copy of them is a few loads and stores.
+pub const SHORT_TRANSFER_BYTES_MAX: usize = 64;
+
 /// Flushes of a window after which a rank takes what has arrived: a poll costs as much as a flush.
 pub const FLUSHES_PER_LOOK: u32 = 16;
 

@@ -52,7 +52,7 @@ fn derived_buffer(process: &Process, buf: ChoiceBuf, count: i64, datatype: MPI_D
 
 /// Whether this is null or one of the standard's special addresses: nothing lies in the first page.
 #[inline(always)]
-fn is_no_address(buf: *const c_void) -> bool {
+pub fn is_no_address(buf: *const c_void) -> bool {
     (buf as usize) < PAGE_BYTES_MIN
 }
 

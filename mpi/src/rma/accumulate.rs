@@ -3,21 +3,23 @@
 
 use super::call::{At, Origin, RmaAccess, RmaCall};
 use super::contiguous::ContiguousElements;
-use super::elements::{RmaElements, Rule, few};
+use super::elements::{RmaElements, Rule, few, few_short};
 use super::far;
+use super::object::Window;
 use super::place::TargetElements;
 use super::transfer::{differ, done, open};
 use super::watch;
-use crate::core::arguments::{buffer, contiguous_buffer};
+use crate::core::arguments::{buffer, contiguous_buffer, is_no_address};
 use crate::core::boundary::{ChoiceBuf, ChoiceBufMut, Out};
 use crate::core::entry::entry;
 use crate::core::error::{Result, fail};
-use crate::core::process::{LockGuard, enter};
+use crate::core::process::{LockGuard, Process, enter, enter_alone};
 use std::ffi::c_int;
 use std::ptr::null_mut;
 use tern_abi::*;
 use tern_engine::RequestId;
 use tern_engine::rma::Combination;
+use tern_mem::op::single::{self, SingleElement};
 use tern_mem::op::{PredefinedOp, atomic};
 use tern_mem::{Basic, UserBuf};
 
@@ -30,12 +32,12 @@ entry! {
     ) on win {
         let origin = Origin(origin_addr, origin_count.into(), origin_datatype);
         let at = At(target_rank, target_disp, target_count.into(), target_datatype);
-        let mut process = enter();
-        if combine_as_usual(&mut process, win, origin, null_mut(), at, op) {
+        if combine_single(win, origin, null_mut(), at, op) {
             return Ok(());
         }
-        let access = RmaAccess::combining(RmaCall::Accumulate, Some(origin), None, at, op);
-        watch::perform(process, win, &access, |process| combine(process, win, &access)).map(drop)
+        let Origin(address, count, datatype) = origin;
+        let types = (datatype, at.3);
+        accumulate_longer(win, (address, op), (count, at.2), types, (at.0, at.1))
     }
 
     /// [`MPI_Accumulate`] as a request (section 12.3.5).
@@ -88,16 +90,11 @@ entry! {
         target_disp: MPI_Aint, op: MPI_Op, win: MPI_Win,
     ) on win {
         let (origin, at) = (Origin(origin_addr, 1, datatype), At(target_rank, target_disp, 1, datatype));
-        let mut process = enter();
         let into = result_addr.bytes();
-        if !into.is_null() && combine_as_usual(&mut process, win, origin, into, at, op) {
+        if !into.is_null() && combine_single(win, origin, into, at, op) {
             return Ok(());
         }
-        expect_predefined(datatype)?;
-        let origin = (op != MPI_NO_OP).then_some(origin);
-        let result = Origin(result_addr.into(), 1, datatype);
-        let access = RmaAccess::combining(RmaCall::FetchAndOp, origin, Some(result), at, op);
-        watch::perform(process, win, &access, |process| combine(process, win, &access)).map(drop)
+        fetch_longer(win, (origin_addr, result_addr), (datatype, op), (target_rank, target_disp))
     }
 
     /// One element that takes the place of another, if that is there.
@@ -105,30 +102,139 @@ entry! {
         origin_addr: ChoiceBuf, compare_addr: ChoiceBuf, result_addr: ChoiceBufMut,
         datatype: MPI_Datatype, target_rank: c_int, target_disp: MPI_Aint, win: MPI_Win,
     ) on win {
-        let basic = expect_comparable(datatype)?;
-        let mut process = enter();
-        let all_there = !(origin_addr.is_null() || compare_addr.is_null() || result_addr.bytes().is_null());
-        if all_there
-            && let Some(window) = process.usual_window(win)
-            && !window.locks_elements()
-            && let Some(place) = window.usual_place(target_rank, target_disp, basic.size())
-            && atomic::is_atomic(basic, place.addr())
-        {
-            let rule = Rule::of(window, target_rank as u32);
-            swap_mapped(&rule, basic, [origin_addr, compare_addr, result_addr.into()], place);
+        let (buffers, at) = ([origin_addr, compare_addr, result_addr.into()], At(target_rank, target_disp, 1, datatype));
+        if swap_single(win, buffers, at) {
             return Ok(());
         }
-        let one = |address: ChoiceBuf| Some(Origin(address, 1, datatype));
-        let access = RmaAccess {
-            call: RmaCall::CompareAndSwap,
-            from: one(origin_addr),
-            compared: one(compare_addr),
-            into: one(result_addr.into()),
-            at: At(target_rank, target_disp, 1, datatype),
-            op: MPI_REPLACE,
-        };
-        watch::perform(process, win, &access, |process| swap(process, win, &access, basic)).map(drop)
+        swap_longer(win, (origin_addr, compare_addr), (result_addr.into(), datatype), (target_rank, target_disp))
     }
+}
+
+/// The short way of one element that an instruction combines, where everything else is as usual; whether it was so. If not, nothing has
+/// happened. What was there goes to `old`, unless that is null.
+#[inline(always)]
+fn combine_single(
+    win: MPI_Win,
+    Origin(address, count, datatype): Origin,
+    old: *mut u8,
+    At(rank, displacement, there, target_type): At,
+    op: MPI_Op,
+) -> bool {
+    let Some(single) = SingleElement::of(op.0, datatype.0) else { return false };
+    if count != 1 || there != 1 || target_type != datatype {
+        return false;
+    }
+    if !single.reads_only() && is_no_address(address.address()) {
+        return false;
+    }
+    let Some(process) = enter_alone() else { return false };
+    let Some((window, place)) = place_of_single(&process, win, (rank, displacement), single.bytes()) else {
+        return false;
+    };
+    few_short(window, rank as u32, || {
+        // SAFETY: the place has the element, and the program vouches for those in its buffers.
+        unsafe { single.combine(address.bytes(), place, old) };
+    })
+}
+
+/// The same of a comparison. The buffers are those of the call: new, compared, result.
+#[inline(always)]
+fn swap_single(win: MPI_Win, buffers: [ChoiceBuf; 3], At(rank, displacement, _, datatype): At) -> bool {
+    let bytes = single::compared_bytes(datatype.0);
+    if bytes == 0 || buffers.iter().any(|buffer| is_no_address(buffer.address())) {
+        return false;
+    }
+    let [origin, compared, result] = buffers.map(ChoiceBuf::bytes);
+    let Some(process) = enter_alone() else { return false };
+    let Some((window, place)) = place_of_single(&process, win, (rank, displacement), bytes) else {
+        return false;
+    };
+    few_short(window, rank as u32, || {
+        // SAFETY: the program vouches for an element in each of its buffers, and the place has one.
+        unsafe { single::swap_single(bytes, origin, compared, place, result) };
+    })
+}
+
+/// Where an element is that an instruction may combine: in a window whose elements are, in the usual place, at a multiple of its bytes.
+#[inline(always)]
+fn place_of_single(
+    process: &Process,
+    win: MPI_Win,
+    (rank, displacement): (c_int, MPI_Aint),
+    bytes: usize,
+) -> Option<(&Window, *mut u8)> {
+    let window = process.objects.windows.all.find(win.0)?;
+    let place = window.usual_place(rank, displacement, bytes)?;
+    (window.combines_singly && place.addr() & (bytes - 1) == 0).then_some((window, place))
+}
+
+/// Any other accumulation. (Arguments in pairs stay in registers, where the short way leaves them.)
+#[inline(never)]
+fn accumulate_longer(
+    win: MPI_Win,
+    (address, op): (ChoiceBuf, MPI_Op),
+    (count, there): (i64, i64),
+    (datatype, target_type): (MPI_Datatype, MPI_Datatype),
+    (rank, displacement): (c_int, MPI_Aint),
+) -> Result {
+    let (origin, at) = (Origin(address, count, datatype), At(rank, displacement, there, target_type));
+    let process = enter();
+    if combine_as_usual(&process, win, origin, null_mut(), at, op) {
+        return Ok(());
+    }
+    let access = RmaAccess::combining(RmaCall::Accumulate, Some(origin), None, at, op);
+    watch::perform(process, win, &access, |process| combine(process, win, &access)).map(drop)
+}
+
+/// Any other fetch-and-op.
+#[inline(never)]
+fn fetch_longer(
+    win: MPI_Win,
+    (address, result): (ChoiceBuf, ChoiceBufMut),
+    (datatype, op): (MPI_Datatype, MPI_Op),
+    (rank, displacement): (c_int, MPI_Aint),
+) -> Result {
+    let (origin, at) = (Origin(address, 1, datatype), At(rank, displacement, 1, datatype));
+    let (process, into) = (enter(), result.bytes());
+    if !into.is_null() && combine_as_usual(&process, win, origin, into, at, op) {
+        return Ok(());
+    }
+    expect_predefined(datatype)?;
+    let origin = (op != MPI_NO_OP).then_some(origin);
+    let result = Origin(result.into(), 1, datatype);
+    let access = RmaAccess::combining(RmaCall::FetchAndOp, origin, Some(result), at, op);
+    watch::perform(process, win, &access, |process| combine(process, win, &access)).map(drop)
+}
+
+/// Any other compare-and-swap.
+#[inline(never)]
+fn swap_longer(
+    win: MPI_Win,
+    (origin, compared): (ChoiceBuf, ChoiceBuf),
+    (result, datatype): (ChoiceBuf, MPI_Datatype),
+    (rank, displacement): (c_int, MPI_Aint),
+) -> Result {
+    let (basic, at) = (expect_comparable(datatype)?, At(rank, displacement, 1, datatype));
+    let (process, buffers) = (enter(), [origin, compared, result]);
+    if !buffers.iter().any(|buffer| buffer.is_null())
+        && let Ok(window) = process.window(win)
+        && !window.locks_elements()
+        && let Some(place) = window.usual_place(rank, displacement, basic.size())
+        && atomic::is_atomic(basic, place.addr())
+    {
+        swap_mapped(&Rule::of(window, rank as u32), basic, buffers, place);
+        return Ok(());
+    }
+    let one = |address: ChoiceBuf| Some(Origin(address, 1, datatype));
+    let access = RmaAccess {
+        call: RmaCall::CompareAndSwap,
+        from: one(origin),
+        compared: one(compared),
+        into: one(result),
+        at,
+        op: MPI_REPLACE,
+    };
+    watch::perform(process, win, &access, |process| swap(process, win, &access, basic)).map(drop)
 }
 
 /// Puts the element at `origin` in a place of the window's memory if that at `compared` is there; what was there goes to `result`.
@@ -140,9 +246,8 @@ fn swap_mapped(rule: &Rule<'_>, basic: Basic, buffers: [ChoiceBuf; 3], place: *m
 
 /// The same where elements of one predefined type are combined by atomic instructions, and everything else is as usual; whether it was
 /// so. If not, nothing has happened. What was there goes to `old`, unless that is null.
-#[inline(always)]
 fn combine_as_usual(
-    process: &mut LockGuard,
+    process: &Process,
     win: MPI_Win,
     Origin(address, count, datatype): Origin,
     old: *mut u8,
@@ -162,14 +267,14 @@ fn combine_as_usual(
     if !fits || there != count || target_type != datatype {
         return false;
     }
-    let Some(window) = process.usual_window(win).filter(|window| !window.locks_elements()) else {
+    let Ok(window) = process.window(win) else { return false };
+    if window.locks_elements() {
         return false;
-    };
+    }
     let Some(place) = window.usual_place(rank, displacement, bytes) else { return false };
     if !atomic::is_atomic(basic, place.addr()) {
         return false;
     }
-    let window = &*window;
     let elements = RmaElements { rule: Rule::of(window, rank as u32), basic, op };
     elements.combine_mapped(place, address.bytes(), old, count as usize);
     true
@@ -295,15 +400,14 @@ fn expect_predefined(datatype: MPI_Datatype) -> Result<Basic> {
 
 /// What section 12.3.4 lets be compared: integers, truth values and bytes.
 fn expect_comparable(datatype: MPI_Datatype) -> Result<Basic> {
-    use tern_mem::basic::Class::*;
     let basic = expect_predefined(datatype)?;
-    match basic.class() {
-        CInteger | FortranInteger | Logical | MultiLanguage | Byte => Ok(basic),
-        _ => Err(fail(
-            MPI_ERR_TYPE,
-            format!(
-                "{basic} cannot be compared: integers, logical types, MPI_BYTE and the types of addresses can"
-            ),
-        )),
+    if basic.is_comparable() {
+        return Ok(basic);
     }
+    Err(fail(
+        MPI_ERR_TYPE,
+        format!(
+            "{basic} cannot be compared: integers, logical types, MPI_BYTE and the types of addresses can"
+        ),
+    ))
 }

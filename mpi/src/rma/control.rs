@@ -4,15 +4,14 @@
 //! All words count upwards or are zero at first, as new memory is. Whoever changes a word that another rank may wait for rings that
 //! rank's bell afterwards.
 
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 pub(super) use tern_engine::rma::LockKind;
 use tern_shm::SharedRange;
-use tern_shm::turns::{self, Marked, TurnLock};
+use tern_shm::turns::{self, AllLocked, Marked, TurnLock};
 
-// The lock: tickets are taken from `NEXT`; readers enter when `READ` has come to theirs, writers when `WRITE` has.
-const NEXT: usize = 0;
-const READ: usize = 8;
-const WRITE: usize = 16;
+// The lock: see `TurnLock`.
+const LINE: usize = 0;
+const LEFT: usize = 8;
 /// Rank of the writer, and one: for reports.
 const HOLDER: usize = 24;
 /// Ranks that wait for the lock, by themselves or for others.
@@ -23,12 +22,18 @@ const ELEMENTS: usize = 64;
 const MANY: usize = 72;
 /// Not zero while this rank combines a few elements somewhere. In a line of its own.
 const FEW: usize = 128;
+/// Not zero while this rank holds the locks of all by `MPI_Win_lock_all`: see `AllLocked`.
+const ALL: usize = 132;
+/// Whether such marks count. In a line of its own, since everybody reads it; of the first rank's words it is used.
+const WRITERS: usize = 192;
 /// Regions that are attached to a dynamic window: how many entries are in use, then address and bytes of each.
-const ATTACHED: usize = 192;
-const REGIONS: usize = 256;
+const ATTACHED: usize = 256;
+const REGIONS: usize = 320;
 /// Behind them, the words for each rank.
 const OF_RANKS: usize = REGIONS + 16 * REGIONS_MAX;
 const BYTES_PER_RANK: usize = 24;
+/// Behind those, in lines of their own, how many of each rank's posts and completions this one has used up.
+const BYTES_TAKEN: usize = 16;
 
 /// Regions that can be attached to a dynamic window at once.
 pub(super) const REGIONS_MAX: usize = 1024;
@@ -49,10 +54,35 @@ pub enum LockWaits {
     ForOthers = 2,
 }
 
+/// What ranks tell each other between post and wait: words of a rank, the first two of three.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Turn {
+    /// `MPI_Win_post`: the other may access this one's memory.
+    Post = 0,
+    /// `MPI_Win_complete`: it has done so.
+    Completion = 1,
+}
+
+/// Where the words of which only this rank knows begin.
+const fn taken_at(size: u32) -> usize {
+    (OF_RANKS + size as usize * BYTES_PER_RANK).next_multiple_of(64)
+}
+
+/// Whether all locks are held by one mark.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum AllEntered {
+    /// They are.
+    Held,
+    /// Not in this window any more.
+    Never,
+    /// A rank that wants one alone came first. Whoever waits has to be woken.
+    GaveWay,
+}
+
 impl WindowControl {
     /// Bytes that a rank's words take in a window of `size` ranks.
     pub fn bytes(size: u32) -> usize {
-        OF_RANKS + size as usize * BYTES_PER_RANK
+        taken_at(size) + size as usize * BYTES_TAKEN
     }
 
     /// The words at the beginning of a range, in a window of `size` ranks.
@@ -76,6 +106,18 @@ impl WindowControl {
         self.range.at(offset, bytes)
     }
 
+    /// The word at one of the offsets above: to know that they all are there takes one look.
+    #[inline(always)]
+    fn word(&self, offset: usize) -> &AtomicU64 {
+        &self.range.first_words::<{ REGIONS / 8 }>()[offset / 8]
+    }
+
+    /// The same of half a word.
+    #[inline(always)]
+    fn half_word(&self, offset: usize) -> &AtomicU32 {
+        &self.range.first_half_words::<{ REGIONS / 4 }>()[offset / 4]
+    }
+
     fn of_rank(&self, rank: u32, word: usize) -> usize {
         assert!(rank < self.size, "rank {rank} of {}", self.size);
         OF_RANKS + rank as usize * BYTES_PER_RANK + word * 8
@@ -83,9 +125,9 @@ impl WindowControl {
 
     // The lock.
 
-    #[inline]
+    #[inline(always)]
     fn turns(&self) -> TurnLock<'_> {
-        TurnLock { next: self.range.word(NEXT), read: self.range.word(READ), write: self.range.word(WRITE) }
+        TurnLock { line: self.word(LINE), left: self.word(LEFT) }
     }
 
     /// Takes a ticket for the lock.
@@ -94,28 +136,67 @@ impl WindowControl {
         self.turns().ticket()
     }
 
-    /// Whether it is the turn of a ticket; then the lock is held.
+    /// Whether it is the turn of a ticket; then the lock is held. `all` are the words of all ranks.
     #[inline]
-    pub fn enter(&self, ticket: u64, kind: LockKind, me: u32) -> bool {
+    pub fn enter(&self, all: &[WindowControl], ticket: u64, kind: LockKind, me: u32) -> bool {
         match kind {
             LockKind::Shared => self.turns().reads(ticket),
-            LockKind::Exclusive => {
-                let mine = self.turns().writes(ticket);
-                if mine {
-                    self.range.word(HOLDER).store(u64::from(me) + 1, Ordering::Relaxed);
-                }
-                mine
+            // Some rank may hold all locks by its mark.
+            LockKind::Exclusive => self.turns().writes(ticket) && are_unmarked(all) && self.is_held_by(me),
+        }
+    }
+
+    /// Takes the lock, if nobody is there or waits; otherwise nothing has happened.
+    #[inline(always)]
+    pub fn enter_at_once(&self, all: &[WindowControl], kind: LockKind, me: u32) -> bool {
+        match kind {
+            LockKind::Shared => self.turns().reads_at_once(),
+            LockKind::Exclusive => are_unmarked(all) && self.turns().writes_at_once() && self.is_held_by(me),
+        }
+    }
+
+    /// Says who holds the lock alone.
+    #[inline(always)]
+    fn is_held_by(&self, me: u32) -> bool {
+        self.word(HOLDER).store(u64::from(me) + 1, Ordering::Relaxed);
+        true
+    }
+
+    /// Holds the locks of all ranks of this host for reading, if no rank has locked one alone yet. These are this rank's words, and `all`
+    /// are those of all.
+    #[inline(always)]
+    pub fn enter_all(&self, all: &[WindowControl]) -> AllEntered {
+        let marks = all_locked(all);
+        if !marks.may_mark() {
+            return AllEntered::Never;
+        }
+        match marks.mark(self.half_word(ALL)) {
+            true => AllEntered::Held,
+            false => {
+                marks.unmark(self.half_word(ALL));
+                AllEntered::GaveWay
             }
         }
     }
 
+    /// Gives them back; whether a rank may wait for that.
+    #[inline(always)]
+    pub fn leave_all(&self, all: &[WindowControl]) -> bool {
+        all_locked(all).unmark(self.half_word(ALL))
+    }
+
+    /// Whether this rank holds the locks of all by its mark: for reports.
+    pub fn has_all(&self) -> bool {
+        self.is_here() && self.half_word(ALL).load(Ordering::Relaxed) != 0
+    }
+
     /// Gives the lock back. What comes after is not seen before.
-    #[inline]
+    #[inline(always)]
     pub fn leave(&self, kind: LockKind) {
         match kind {
             LockKind::Shared => self.turns().end_reading(),
             LockKind::Exclusive => {
-                self.range.word(HOLDER).store(0, Ordering::Relaxed);
+                self.word(HOLDER).store(0, Ordering::Relaxed);
                 self.turns().end_writing();
             }
         }
@@ -123,7 +204,7 @@ impl WindowControl {
 
     /// The rank that holds the lock alone, if one does.
     pub fn holder(&self) -> Option<u32> {
-        (self.range.word(HOLDER).load(Ordering::Relaxed) as u32).checked_sub(1)
+        (self.word(HOLDER).load(Ordering::Relaxed) as u32).checked_sub(1)
     }
 
     /// Somebody of a rank waits for the lock, from now on or no longer. The rank's word is changed by that rank alone.
@@ -133,30 +214,53 @@ impl WindowControl {
         let after = if waits { before | who as u64 } else { before & !(who as u64) };
         word.store(after, Ordering::SeqCst);
         match (before != 0, after != 0) {
-            (false, true) => self.range.word(WAITERS).fetch_add(1, Ordering::SeqCst),
-            (true, false) => self.range.word(WAITERS).fetch_sub(1, Ordering::SeqCst),
+            (false, true) => self.word(WAITERS).fetch_add(1, Ordering::SeqCst),
+            (true, false) => self.word(WAITERS).fetch_sub(1, Ordering::SeqCst),
             _ => 0,
         };
+    }
+
+    /// Whether some rank waits for the lock.
+    #[inline(always)]
+    pub fn has_waiters(&self) -> bool {
+        self.word(WAITERS).load(Ordering::SeqCst) != 0
     }
 
     /// The ranks to be woken after the lock was entered or left.
     #[inline]
     pub fn waiters(&self) -> impl Iterator<Item = u32> {
-        let some = self.range.word(WAITERS).load(Ordering::Relaxed) != 0;
+        let some = self.has_waiters();
         let waits = |rank: &u32| self.range.word(self.of_rank(*rank, 2)).load(Ordering::Relaxed) != 0;
         (0..if some { self.size } else { 0 }).filter(waits)
     }
 
     // Post, start, complete, wait.
 
-    /// How often `rank` has posted an exposure to this one.
-    pub fn posts(&self, rank: u32) -> &AtomicU64 {
-        self.range.word(self.of_rank(rank, 0))
+    /// `rank`, which alone says so, has posted an exposure to this one, or completed an access. Whoever sees that sees what was done
+    /// before it.
+    #[inline]
+    pub fn tell(&self, rank: u32, what: Turn) {
+        let told = self.range.word(self.of_rank(rank, what as usize));
+        told.store(told.load(Ordering::Relaxed).wrapping_add(1), Ordering::Release);
     }
 
-    /// How often `rank` has completed an access to this one.
-    pub fn completions(&self, rank: u32) -> &AtomicU64 {
-        self.range.word(self.of_rank(rank, 1))
+    /// Whether `rank` has done so, and this rank has not taken it up yet.
+    #[inline]
+    pub fn is_told(&self, rank: u32, what: Turn) -> bool {
+        let told = self.range.word(self.of_rank(rank, what as usize)).load(Ordering::Acquire);
+        told != self.taken(rank, what).load(Ordering::Relaxed)
+    }
+
+    /// This rank takes it up.
+    #[inline]
+    pub fn take(&self, rank: u32, what: Turn) {
+        let taken = self.taken(rank, what);
+        taken.store(taken.load(Ordering::Relaxed).wrapping_add(1), Ordering::Relaxed);
+    }
+
+    fn taken(&self, rank: u32, what: Turn) -> &AtomicU64 {
+        assert!(rank < self.size, "rank {rank} of {}", self.size);
+        self.range.word(taken_at(self.size) + rank as usize * BYTES_TAKEN + what as usize * 8)
     }
 
     // Elements.
@@ -164,7 +268,7 @@ impl WindowControl {
     /// Does something while nobody else combines elements here that need a lock. Elements are combined in a moment, so whoever waits
     /// spins, and gives the core away now and then.
     pub fn alone<T>(&self, me: u32, work: impl FnOnce() -> T) -> T {
-        let lock = self.range.half_word(ELEMENTS);
+        let lock = self.half_word(ELEMENTS);
         let mut looks = 0u32;
         while lock.compare_exchange_weak(0, me + 1, Ordering::Acquire, Ordering::Relaxed).is_err() {
             looks += 1;
@@ -183,15 +287,15 @@ impl WindowControl {
     // a few. So the few cost no fence.
 
     /// This rank is about to combine a few elements, or has done so.
-    #[inline]
+    #[inline(always)]
     pub fn combines_few(&self, now: bool) {
-        turns::mark_few(self.range.half_word(FEW), now);
+        turns::mark_few(self.half_word(FEW), now);
     }
 
     /// Whether somebody combines many here, so that a few have to wait.
-    #[inline]
+    #[inline(always)]
     pub fn has_many(&self) -> bool {
-        turns::has_many(self.range.half_word(MANY))
+        turns::has_many(self.half_word(MANY))
     }
 
     /// Within [`WindowControl::alone`]: does something while nobody combines elements here by atomic instructions, if
@@ -203,10 +307,10 @@ impl WindowControl {
         fence: impl FnOnce() -> bool,
         work: impl FnOnce(bool) -> T,
     ) -> T {
-        let _marked = turns::mark_many(self.range.half_word(MANY));
+        let _marked = turns::mark_many(self.half_word(MANY));
         let is_fenced = fence();
         for control in all.iter().filter(|control| is_fenced && control.is_here()) {
-            turns::await_few(control.range.half_word(FEW), std::thread::yield_now);
+            turns::await_few(control.half_word(FEW), std::thread::yield_now);
         }
         work(is_fenced)
     }
@@ -260,6 +364,20 @@ impl WindowControl {
     }
 }
 
+/// The marks of those that hold all locks. The words of the first rank of this host are meant, which all ranks of it know.
+#[inline(always)]
+fn all_locked(all: &[WindowControl]) -> AllLocked<'_> {
+    let first = all.iter().find(|control| control.is_here()).expect("this rank's own words are here");
+    AllLocked { writers: first.half_word(WRITERS) }
+}
+
+/// Whether no rank holds all locks by its mark; from now on none does so any more.
+#[inline(always)]
+fn are_unmarked(all: &[WindowControl]) -> bool {
+    let marks = all.iter().filter(|control| control.is_here()).map(|control| control.half_word(ALL));
+    all_locked(all).are_over(marks)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -271,7 +389,7 @@ mod tests {
     }
 
     fn tries(control: &WindowControl, ticket: u64, kind: LockKind) -> bool {
-        control.enter(ticket, kind, 3)
+        control.enter(std::slice::from_ref(control), ticket, kind, 3)
     }
 
     #[test]
@@ -302,9 +420,12 @@ mod tests {
         let at = (&raw mut inside).expose_provenance();
         let work = |me: u32| {
             for _ in 0..2_000 {
-                let ticket = control.ticket();
-                while !control.enter(ticket, LockKind::Exclusive, me) {
-                    std::thread::yield_now();
+                let all = std::slice::from_ref(&control);
+                if !control.enter_at_once(all, LockKind::Exclusive, me) {
+                    let ticket = control.ticket();
+                    while !control.enter(all, ticket, LockKind::Exclusive, me) {
+                        std::thread::yield_now();
+                    }
                 }
                 let inside = std::ptr::with_exposed_provenance_mut::<u64>(at);
                 // SAFETY: the lock is held, so nobody else is here.

@@ -65,6 +65,20 @@ pub(super) fn few<T>(rule: &Rule<'_>, work: impl FnOnce() -> T) -> T {
     result
 }
 
+/// As [`few`] of the short ways. False, and nothing has happened, if somebody combines many there. (Where not all ranks can be made to pass
+/// a fence nobody does, and the marks mean nothing.)
+#[inline(always)]
+pub(super) fn few_short(window: &Window, target: u32, work: impl FnOnce()) -> bool {
+    let (mine, theirs) = (&window.controls[window.me as usize], &window.controls[target as usize]);
+    mine.combines_few(true);
+    let is_free = !theirs.has_many();
+    if is_free {
+        work();
+    }
+    mine.combines_few(false);
+    is_free
+}
+
 /// What is done to elements of a target.
 pub(super) struct RmaElements<'a> {
     /// By which rule.

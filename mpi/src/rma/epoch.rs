@@ -3,7 +3,8 @@
 use super::control::LockKind;
 use crate::check::windows::AccessEnd;
 use crate::core::error::{Error, Result, fail};
-use tern_abi::MPI_ERR_RMA_SYNC;
+use std::ffi::c_int;
+use tern_abi::{MPI_ERR_ASSERT, MPI_ERR_RMA_SYNC};
 
 /// Which epochs of a window are open at this rank.
 #[derive(Debug, Default)]
@@ -14,8 +15,8 @@ pub struct Epoch {
     targets: Vec<TargetAccess>,
     /// Targets that are locked.
     locked: u32,
-    /// `MPI_Win_lock_all`, and whether it has taken the locks.
-    lock_all: Option<bool>,
+    /// `MPI_Win_lock_all`, and how it has taken the locks.
+    lock_all: Option<AllTaken>,
     /// The targets of `MPI_Win_start`.
     started: Option<Vec<u32>>,
     /// The origins of `MPI_Win_post`.
@@ -46,10 +47,42 @@ enum TargetAccess {
     Locked(LockKind, bool),
 }
 
+/// How `MPI_Win_lock_all` has taken the locks of ranks of this host.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum AllTaken {
+    /// Not: the program has said that nobody else locks.
+    Unchecked,
+    /// By a mark.
+    Marked,
+    /// One by one.
+    Each,
+}
+
 impl Epoch {
     /// None, in a window of `size` ranks.
     pub fn new(size: u32) -> Epoch {
         Epoch { targets: vec![TargetAccess::None; size as usize], ..Epoch::default() }
+    }
+
+    /// Whether an access to a target may come now, and changes nothing here.
+    #[inline(always)]
+    pub fn is_open(&self, target: u32) -> bool {
+        self.lock_all.is_some()
+            || self.targets.get(target as usize).is_some_and(|access| *access != TargetAccess::None)
+            || self.fence == Fence::Used
+    }
+
+    /// Whether a target is locked, by itself or with all others.
+    #[inline(always)]
+    pub fn is_locked(&self, target: u32) -> bool {
+        let access = self.targets.get(target as usize);
+        self.lock_all.is_some() || access.is_some_and(|access| matches!(access, TargetAccess::Locked(..)))
+    }
+
+    /// Whether some target is locked.
+    #[inline(always)]
+    pub fn is_any_locked(&self) -> bool {
+        self.locked > 0 || self.lock_all.is_some()
     }
 
     /// Refuses an access to a target outside an epoch.
@@ -68,13 +101,12 @@ impl Epoch {
     /// The same for what only passive targets allow: requests (section 12.3.5) and flushes (section 12.5.4).
     #[inline]
     pub fn passive(&self, target: u32) -> Result {
-        let locked = matches!(self.targets[target as usize], TargetAccess::Locked(..));
-        if locked || self.lock_all.is_some() { Ok(()) } else { Err(self.not_locked(target)) }
+        if self.is_locked(target) { Ok(()) } else { Err(self.not_locked(target)) }
     }
 
     /// The same for all targets.
     pub fn passive_any(&self) -> Result {
-        if self.locked > 0 || self.lock_all.is_some() {
+        if self.is_any_locked() {
             return Ok(());
         }
         Err(wrong("no target is locked: call MPI_Win_lock or MPI_Win_lock_all first"))
@@ -111,7 +143,7 @@ impl Epoch {
 
     /// Whether the epoch of `MPI_Win_lock_all` is open, with locks.
     pub fn locks_all(&self) -> bool {
-        self.lock_all == Some(true)
+        self.lock_all.is_some_and(|taken| taken != AllTaken::Unchecked)
     }
 
     /// A fence comes; `succeeds`, accesses may follow it.
@@ -168,15 +200,23 @@ impl Epoch {
     }
 
     /// `MPI_Win_post`.
-    pub fn post(&mut self, origins: Vec<u32>) -> Result {
+    pub fn post(&mut self, origins: Vec<u32>) {
+        self.posted = Some(origins);
+    }
+
+    /// Whether `MPI_Win_post` may come.
+    pub fn may_post(&mut self) -> Result {
         if self.posted.is_some() {
             return Err(wrong(
                 "the exposure epoch of the last MPI_Win_post has not been ended by MPI_Win_wait",
             ));
         }
-        self.leave_fence("MPI_Win_post")?;
-        self.posted = Some(origins);
-        Ok(())
+        self.leave_fence("MPI_Win_post")
+    }
+
+    /// The targets of `MPI_Win_start`.
+    pub fn started(&self) -> &[u32] {
+        self.started.as_deref().unwrap_or_default()
     }
 
     /// The origins of the exposure epoch that is open.
@@ -200,10 +240,37 @@ impl Epoch {
         self.leave_fence("MPI_Win_lock")
     }
 
+    /// Whether nothing is in the way of `MPI_Win_lock`, or with no target of `MPI_Win_lock_all`; no explanation is given if not.
+    #[inline(always)]
+    pub fn is_free_for(&self, target: Option<u32>) -> bool {
+        let is_unlocked = match target {
+            Some(target) => self.targets.get(target as usize) == Some(&TargetAccess::None),
+            None => self.locked == 0,
+        };
+        is_unlocked && self.lock_all.is_none() && self.started.is_none() && self.fence == Fence::None
+    }
+
+    /// The lock of a target, if it is held.
+    #[inline(always)]
+    pub fn held(&self, target: u32) -> Option<LockKind> {
+        match self.targets.get(target as usize) {
+            Some(TargetAccess::Locked(kind, true)) => Some(*kind),
+            _ => None,
+        }
+    }
+
     /// A target is locked; `taken`, its lock was taken.
+    #[inline(always)]
     pub fn lock(&mut self, target: u32, kind: LockKind, taken: bool) {
         self.targets[target as usize] = TargetAccess::Locked(kind, taken);
         self.locked += 1;
+    }
+
+    /// `MPI_Win_unlock` of a target whose lock is held.
+    #[inline(always)]
+    pub fn unlock_held(&mut self, target: u32) {
+        self.targets[target as usize] = TargetAccess::None;
+        self.locked -= 1;
     }
 
     /// `MPI_Win_unlock`: the lock that is to be given back, if it was taken.
@@ -223,12 +290,25 @@ impl Epoch {
     }
 
     /// All targets are locked.
-    pub fn lock_all(&mut self, taken: bool) {
+    #[inline(always)]
+    pub fn lock_all(&mut self, taken: AllTaken) {
         self.lock_all = Some(taken);
     }
 
-    /// `MPI_Win_unlock_all`: whether the locks were taken.
-    pub fn unlock_all(&mut self) -> Result<bool> {
+    /// Whether the locks of all targets are held by a mark.
+    #[inline(always)]
+    pub fn is_all_marked(&self) -> bool {
+        self.lock_all == Some(AllTaken::Marked)
+    }
+
+    /// `MPI_Win_unlock_all` where a mark holds the locks.
+    #[inline(always)]
+    pub fn unlock_all_marked(&mut self) {
+        self.lock_all = None;
+    }
+
+    /// `MPI_Win_unlock_all`: how the locks were taken.
+    pub fn unlock_all(&mut self) -> Result<AllTaken> {
         self.lock_all.take().ok_or_else(|| wrong("no MPI_Win_lock_all has locked the window"))
     }
 
@@ -240,6 +320,17 @@ impl Epoch {
         }
         Ok(())
     }
+}
+
+/// Refuses an assertion that means nothing to a call.
+pub(super) fn check_assertion(assert: c_int, known: c_int) -> Result {
+    if assert & !known == 0 {
+        return Ok(());
+    }
+    Err(fail(
+        MPI_ERR_ASSERT,
+        format!("assert is {assert:#x}, of which {:#x} means nothing in this call", assert & !known),
+    ))
 }
 
 #[cold]
@@ -276,15 +367,17 @@ mod tests {
         epoch.start(vec![2]).unwrap();
         assert!(epoch.access(2).is_ok() && epoch.access(1).is_err() && epoch.passive(2).is_err());
         assert!(epoch.may_lock(1).is_err() && epoch.start(vec![1]).is_err() && epoch.may_end().is_err());
-        epoch.post(vec![0]).unwrap();
-        assert!(epoch.post(vec![1]).is_err());
+        epoch.may_post().unwrap();
+        epoch.post(vec![0]);
+        assert!(epoch.may_post().is_err());
         assert_eq!(epoch.complete().unwrap(), [2]);
         assert!(epoch.complete().is_err() && epoch.fence(true).is_err());
         epoch.exposed();
         epoch.may_lock_all().unwrap();
-        epoch.lock_all(false);
+        epoch.lock_all(AllTaken::Unchecked);
         assert!(epoch.passive(1).is_ok() && epoch.passive_any().is_ok() && epoch.may_lock(1).is_err());
-        assert!(!epoch.unlock_all().unwrap() && epoch.unlock_all().is_err() && epoch.unlock(1).is_err());
+        assert!(epoch.unlock_all().unwrap() == AllTaken::Unchecked);
+        assert!(epoch.unlock_all().is_err() && epoch.unlock(1).is_err());
         assert!(epoch.may_end().is_ok());
     }
 }

@@ -1,7 +1,7 @@
 //! What a rank exposes to ranks that reach it by messages.
 
 use super::contiguous::ContiguousElements;
-use super::control::{LockKind, LockWaits, WindowControl};
+use super::control::{LockKind, LockWaits, Turn, WindowControl};
 use super::elements::{RmaElements, Rule, few};
 use super::place::TargetElements;
 use std::ptr::null_mut;
@@ -134,7 +134,7 @@ impl ExposedWindow for Exposure {
     }
 
     fn enter(&self, ticket: u64, kind: LockKind, rank: u32) -> bool {
-        self.own().enter(ticket, kind, rank)
+        self.own().enter(&self.controls, ticket, kind, rank)
     }
 
     fn leave(&self, kind: LockKind) {
@@ -150,10 +150,10 @@ impl ExposedWindow for Exposure {
     }
 
     fn posted(&self, rank: u32) {
-        self.own().posts(rank).fetch_add(1, std::sync::atomic::Ordering::SeqCst);
+        self.own().tell(rank, Turn::Post);
     }
 
     fn completed(&self, rank: u32) {
-        self.own().completions(rank).fetch_add(1, std::sync::atomic::Ordering::SeqCst);
+        self.own().tell(rank, Turn::Completion);
     }
 }

@@ -19,10 +19,13 @@ pub(super) fn take_lock(
 ) {
     let Ok(window) = process.window(win) else { return };
     let (control, me) = (&window.controls[target as usize], window.me);
+    if control.enter_at_once(&window.controls, kind, me) {
+        return;
+    }
     let ticket = control.ticket();
-    if !control.enter(ticket, kind, me) {
+    if !control.enter(&window.controls, ticket, kind, me) {
         let controls = window.controls.clone();
-        process = wait_for_lock(process, win, call, (&controls[target as usize], target), (ticket, kind));
+        process = wait_for_lock(process, win, call, (&controls, target), (ticket, kind));
     }
     // Another reader may wait behind this one.
     if let (LockKind::Shared, Ok(window)) = (kind, process.window(win)) {
@@ -35,18 +38,42 @@ fn wait_for_lock(
     process: LockGuard,
     win: MPI_Win,
     call: &'static str,
-    (control, target): (&WindowControl, u32),
+    (all, target): (&[WindowControl], u32),
     (ticket, kind): (u64, LockKind),
 ) -> LockGuard {
+    let control = &all[target as usize];
     let me = process.window(win).map_or(0, |window| window.me);
     control.waits(me, LockWaits::Itself, true);
     let missing = || match control.holder() {
         Some(holder) => format!("for the lock of rank {target}, which rank {holder} holds"),
-        None => format!("for the lock of rank {target}"),
+        None => match all.iter().position(WindowControl::has_all) {
+            Some(holder) => {
+                format!("for the lock of rank {target}, which rank {holder} holds by MPI_Win_lock_all")
+            }
+            None => format!("for the lock of rank {target}"),
+        },
     };
-    wait_on(process, win, call, || control.enter(ticket, kind, me), missing);
+    wait_on(process, win, call, || control.enter(all, ticket, kind, me), missing);
     control.waits(me, LockWaits::Itself, false);
     enter()
+}
+
+/// Wakes whoever waits for any lock of this host, after a rank has left those of all.
+#[cold]
+#[inline(never)]
+pub(super) fn wake_all_later(process: &Process, win: MPI_Win) {
+    let Ok(window) = process.window(win) else { return };
+    let near = (0..window.size()).filter(|target| !window.is_far(*target));
+    near.for_each(|target| wake_waiters(process, window, target));
+}
+
+/// As [`wake_waiters`], of a call that seldom has to.
+#[cold]
+#[inline(never)]
+pub(super) fn wake_later(process: &Process, win: MPI_Win, target: u32) {
+    if let Ok(window) = process.window(win) {
+        wake_waiters(process, window, target);
+    }
 }
 
 /// Wakes whoever waits for the lock of a target, which has just been entered or left.

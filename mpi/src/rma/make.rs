@@ -450,11 +450,12 @@ fn make_in(
         model: MPI_WIN_UNIFIED,
     });
     let near: Vec<&WindowIntroduction> = all.iter().filter(|told| told.host == reach.host).collect();
-    let window = Window {
+    let mut window = Window {
         comm,
         name: String::new(),
         errhandler: MPI_ERRORS_ARE_FATAL,
         attributes: Attributes::default(),
+        may_be_locked: wanted.info.get("no_locks") != Some("true"),
         info: wanted.info,
         me,
         group,
@@ -462,6 +463,7 @@ fn make_in(
         controls,
         is_fenced: near.len() == 1 || near.iter().all(|told| told.fenced != 0),
         many_from: if wanted.granularity > 0 { wanted.granularity } else { MANY_BYTES_MIN },
+        combines_singly: false,
         has_stored: false,
         exchanged: AtomicBool::new(false),
         flushes: 0,
@@ -473,6 +475,7 @@ fn make_in(
         together,
         reserved,
     };
+    window.combines_singly = !window.locks_elements() && window.many_from > size_of::<u64>();
     let shared = expose(&window, wanted.bytes, &all)?;
     if let Some(number) = number {
         // Nobody may ask for something before all can answer: whoever has heard of all others knows that they can.

@@ -14,6 +14,7 @@ mod epoch;
 mod exposure;
 pub mod far;
 mod lock;
+mod locking;
 mod make;
 pub mod object;
 mod place;

@@ -10,6 +10,7 @@ use crate::core::handle::HandleKind;
 use crate::core::process::{Process, outside};
 use crate::core::table::Table;
 use crate::env::hints::Info;
+use crate::limits::FLUSHES_PER_LOOK;
 use std::collections::BTreeSet;
 use std::ffi::{c_int, c_void};
 use std::sync::Arc;
@@ -46,6 +47,10 @@ pub struct Window {
     pub is_fenced: bool,
     /// Bytes from which elements are combined all at once.
     pub many_from: usize,
+    /// Not with the hint `no_locks`.
+    pub may_be_locked: bool,
+    /// An element that an instruction combines is combined so, by itself.
+    pub combines_singly: bool,
     /// Puts have been made since stores were ordered last.
     pub has_stored: bool,
     /// See [`Window::order_stores`].
@@ -219,18 +224,30 @@ impl Window {
     }
 
     /// Where `bytes` at a displacement are, if everything is as it mostly is: the target's memory is mapped and has them, and an
-    /// epoch is open. If not, nothing has happened.
-    #[inline]
-    pub fn usual_place(&mut self, rank: c_int, displacement: MPI_Aint, bytes: usize) -> Option<*mut u8> {
-        let there = self.targets.get(usize::try_from(rank).ok()?)?;
+    /// epoch is open for it. (The first access after a fence opens one, and is not usual.)
+    #[inline(always)]
+    pub fn usual_place(&self, rank: c_int, displacement: MPI_Aint, bytes: usize) -> Option<*mut u8> {
+        // A negative rank or displacement is large without its sign, and no window is so large.
+        let there = self.targets.get(rank as u32 as usize)?;
         let MemoryRoute::Direct(base) = there.route else { return None };
-        let offset = u64::try_from(displacement).ok()?.checked_mul(there.unit as u64)?;
+        let offset = (displacement as u64).checked_mul(there.unit as u64)?;
         // A dynamic window has no bytes.
-        if offset.checked_add(bytes as u64)? > there.bytes {
+        if offset > there.bytes || bytes as u64 > there.bytes - offset || !self.epoch.is_open(rank as u32) {
             return None;
         }
-        self.epoch.access(rank as u32).ok()?;
         Some(base.0.wrapping_add(offset as usize))
+    }
+
+    /// Whether the next flush is to look at what has arrived, which others need not do.
+    #[inline(always)]
+    pub fn looks_next(&self) -> bool {
+        self.flushes.wrapping_add(1).is_multiple_of(FLUSHES_PER_LOOK)
+    }
+
+    /// Counts a flush.
+    #[inline(always)]
+    pub fn count_flush(&mut self) {
+        self.flushes = self.flushes.wrapping_add(1);
     }
 }
 
@@ -261,9 +278,9 @@ impl Process {
     }
 
     /// The window of a handle, to change it.
-    #[inline]
+    #[inline(always)]
     pub fn usual_window(&mut self, win: MPI_Win) -> Option<&mut Window> {
-        self.objects.windows.all.get_mut(win.0).map(|window| &mut **window)
+        self.objects.windows.all.find_mut(win.0).map(|window| &mut **window)
     }
 
     /// The same, or why there is none.

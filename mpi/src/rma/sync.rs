@@ -1,9 +1,10 @@
 //! Synchronization of windows (MPI 5.0 section 12.5). Transfers by copies are done when their calls return, so to end an epoch is to
 //! tell the others. Those by messages are waited for first.
 
-use super::control::{LockKind, WindowControl};
+use super::control::{Turn, WindowControl};
+use super::epoch::check_assertion;
 use super::far::{self, Done};
-use super::lock::{take_lock, wait_on, wake_waiters};
+use super::lock::wait_on;
 use super::object::Window;
 use super::watch;
 use crate::check::windows::{AccessEnd, EndedAccesses};
@@ -11,9 +12,8 @@ use crate::coll::barrier_on;
 use crate::core::boundary::Out;
 use crate::core::entry::entry;
 use crate::core::error::{Error, Result, fail};
-use crate::core::process::{LockGuard, Process, enter};
+use crate::core::process::{LockGuard, Process, enter, enter_alone};
 use crate::core::wait::{self, Waiting};
-use crate::limits::FLUSHES_PER_LOOK;
 use std::ffi::c_int;
 use std::sync::Arc;
 use std::sync::atomic::{Ordering, fence};
@@ -49,12 +49,12 @@ entry! {
         let mut process = enter();
         let origins = ranks_of(&process, group, win)?;
         let window = process.window_mut(win)?;
-        window.epoch.post(origins.clone())?;
-        fence(Ordering::SeqCst);
+        window.epoch.may_post()?;
         // Whoever says so need not ask, and is not told.
         if assert & MPI_MODE_NOCHECK == 0 {
-            tell_all(&mut process, win, &origins, Sync::Post)?;
+            tell_all(&mut process, win, &origins, Turn::Post)?;
         }
+        process.window_mut(win)?.epoch.post(origins);
         Ok(())
     }
 
@@ -64,18 +64,16 @@ entry! {
         let mut process = enter();
         let targets = ranks_of(&process, group, win)?;
         let window = process.window_mut(win)?;
-        window.epoch.start(targets.clone())?;
-        if assert & MPI_MODE_NOCHECK == 0 {
-            let control = Own::of(window);
-            let posted = |target: &u32| control.words().posts(*target).load(Ordering::SeqCst) > 0;
-            let late = || targets.iter().copied().find(|target| !posted(target));
-            wait_on(process, win, "MPI_Win_start", || late().is_none(), || {
-                late().map_or_else(String::new, |rank| format!("for MPI_Win_post of rank {rank}"))
-            });
-            for &target in &targets {
-                control.words().posts(target).fetch_sub(1, Ordering::SeqCst);
-            }
+        window.epoch.start(targets)?;
+        if assert & MPI_MODE_NOCHECK != 0 || take_all(window, window.epoch.started(), Turn::Post) {
+            return Ok(());
         }
+        let (targets, control) = (window.epoch.started().to_vec(), Own::of(window));
+        let late = || late(control.words(), &targets, Turn::Post);
+        wait_on(process, win, "MPI_Win_start", || late().is_none(), || {
+            late().map_or_else(String::new, |rank| format!("for MPI_Win_post of rank {rank}"))
+        });
+        targets.iter().for_each(|&target| control.words().take(target, Turn::Post));
         Ok(())
     }
 
@@ -84,7 +82,6 @@ entry! {
         let mut process = enter();
         let window = process.window_mut(win)?;
         let targets = window.epoch.complete()?;
-        fence(Ordering::SeqCst);
         // A target may change what is read once it knows. A dynamic one may have refused something.
         let done = if window.is_dynamic() { Done::There } else { Done::Here };
         let mut completed = Ok(());
@@ -95,7 +92,7 @@ entry! {
             completed = completed.and(watch::end(win, "MPI_Win_complete", ended, done));
             process = enter();
         }
-        tell_all(&mut process, win, &targets, Sync::Complete)?;
+        tell_all(&mut process, win, &targets, Turn::Completion)?;
         completed
     }
 
@@ -103,13 +100,15 @@ entry! {
     safe fn MPI_Win_wait(win: MPI_Win) on win {
         let mut process = enter();
         let window = process.window_mut(win)?;
-        let origins = window.epoch.posted()?.to_vec();
-        let control = Own::of(window);
-        let late = || late(control.words(), &origins);
+        if take_all(window, window.epoch.posted()?, Turn::Completion) {
+            return exposed(process, win, "MPI_Win_wait");
+        }
+        let (origins, control) = (window.epoch.posted()?.to_vec(), Own::of(window));
+        let late = || late(control.words(), &origins, Turn::Completion);
         wait_on(process, win, "MPI_Win_wait", || late().is_none(), || {
             late().map_or_else(String::new, |rank| format!("for MPI_Win_complete of rank {rank}"))
         });
-        take_completions(control.words(), &origins);
+        origins.iter().for_each(|&origin| control.words().take(origin, Turn::Completion));
         exposed(enter(), win, "MPI_Win_wait")
     }
 
@@ -117,11 +116,9 @@ entry! {
     safe fn MPI_Win_test(win: MPI_Win, flag: Out<'_, c_int>) on win {
         let mut process = wait::look_again(enter(), |_| Waiting::on("MPI_Win_test"));
         let window = process.window_mut(win)?;
-        let (origins, control) = (window.epoch.posted()?.to_vec(), Own::of(window));
-        let all = late(control.words(), &origins).is_none();
+        let all = take_all(window, window.epoch.posted()?, Turn::Completion);
         flag.set(c_int::from(all));
         if all {
-            take_completions(control.words(), &origins);
             return exposed(process, win, "MPI_Win_test");
         }
         Ok(())
@@ -129,89 +126,6 @@ entry! {
 }
 
 entry! {
-    /// Locks the memory of one rank.
-    safe fn MPI_Win_lock(lock_type: c_int, rank: c_int, assert: c_int, win: MPI_Win) on win {
-        check_assertion(assert, MPI_MODE_NOCHECK)?;
-        let kind = match lock_type {
-            MPI_LOCK_EXCLUSIVE => LockKind::Exclusive,
-            MPI_LOCK_SHARED => LockKind::Shared,
-            _ => return Err(fail(
-                MPI_ERR_LOCKTYPE,
-                format!("lock_type is {lock_type}, but must be MPI_LOCK_EXCLUSIVE or MPI_LOCK_SHARED"),
-            )),
-        };
-        let mut process = enter();
-        let window = process.window_mut(win)?;
-        expect_locks(window)?;
-        let Some(target) = window.target(rank)? else { return Ok(()) };
-        window.epoch.may_lock(target)?;
-        let taken = assert & MPI_MODE_NOCHECK == 0;
-        window.epoch.lock(target, kind, taken);
-        if taken && window.is_far(target) {
-            far::lock(process, win, "MPI_Win_lock", target, kind)?;
-        } else if taken {
-            take_lock(process, win, "MPI_Win_lock", target, kind);
-        }
-        Ok(())
-    }
-
-    /// Locks the memory of all ranks, together with others.
-    safe fn MPI_Win_lock_all(assert: c_int, win: MPI_Win) on win {
-        check_assertion(assert, MPI_MODE_NOCHECK)?;
-        let mut process = enter();
-        let window = process.window_mut(win)?;
-        expect_locks(window)?;
-        window.epoch.may_lock_all()?;
-        let taken = assert & MPI_MODE_NOCHECK == 0;
-        window.epoch.lock_all(taken);
-        let size = if taken { window.size() } else { 0 };
-        for target in 0..size {
-            // That of a rank of another host is taken when it is accessed.
-            if process.window(win)?.is_far(target) {
-                continue;
-            }
-            take_lock(process, win, "MPI_Win_lock_all", target, LockKind::Shared);
-            process = enter();
-        }
-        Ok(())
-    }
-
-    /// Ends the accesses to one rank, and gives its lock back.
-    safe fn MPI_Win_unlock(rank: c_int, win: MPI_Win) on win {
-        let mut process = enter();
-        let window = process.window_mut(win)?;
-        let Some(target) = window.target(rank)? else { return Ok(()) };
-        let taken = window.epoch.unlock(target)?;
-        if !window.is_direct(target) {
-            drop(process);
-            return unlock_apart(win, target, taken);
-        }
-        give_back(&process, win, target, taken)
-    }
-
-    /// Ends the accesses to all ranks.
-    safe fn MPI_Win_unlock_all(win: MPI_Win) on win {
-        let mut process = enter();
-        let window = process.window_mut(win)?;
-        let taken = window.epoch.unlock_all()?;
-        let mut watched = Ok(());
-        if window.watch.is_some() {
-            drop(process);
-            let ended = EndedAccesses { ends: AccessEnd::Flush, target: None };
-            watched = watch::end(win, "MPI_Win_unlock_all", ended, Done::There);
-            process = enter();
-        }
-        if taken {
-            let window = process.window(win)?;
-            for target in (0..window.size()).filter(|target| !window.is_far(*target)) {
-                window.controls[target as usize].leave(LockKind::Shared);
-                wake_waiters(&process, window, target);
-            }
-        }
-        drop(process);
-        far::unlock_all(win).and(watched)
-    }
-
     /// Completes the transfers to one rank there.
     safe fn MPI_Win_flush(rank: c_int, win: MPI_Win) on win {
         flush(win, Some(rank), Done::There, "MPI_Win_flush")
@@ -245,8 +159,34 @@ entry! {
 
 /// Of mapped memory everything is done but that this rank's next loads may come before its last stores have left the processor. A program may wait for
 /// others in a loop over this call, so what has arrived is taken now and then.
-#[inline]
+#[inline(always)]
 fn flush(win: MPI_Win, rank: Option<c_int>, done: Done, call: &'static str) -> Result {
+    if flush_short(win, rank) { Ok(()) } else { flush_longer(win, rank, done, call) }
+}
+
+/// The short way, where all ranks are of this host, and it is not time to look at what has arrived; whether it was so. If not, nothing
+/// has happened.
+#[inline(always)]
+fn flush_short(win: MPI_Win, rank: Option<c_int>) -> bool {
+    let Some(mut process) = enter_alone() else { return false };
+    if process.waiting.oversubscribed {
+        return false;
+    }
+    let Some(window) = process.usual_window(win) else { return false };
+    let may_flush = match rank {
+        Some(rank) => (rank as u32) < window.size() && window.epoch.is_locked(rank as u32),
+        None => window.epoch.is_any_locked(),
+    };
+    if !may_flush || window.far.is_some() || window.looks_next() {
+        return false;
+    }
+    window.count_flush();
+    window.order_stores();
+    true
+}
+
+#[inline(never)]
+fn flush_longer(win: MPI_Win, rank: Option<c_int>, done: Done, call: &'static str) -> Result {
     let mut process = enter();
     let is_oversubscribed = process.waiting.oversubscribed;
     let window = process.window_mut(win)?;
@@ -272,8 +212,9 @@ fn flush(win: MPI_Win, rank: Option<c_int>, done: Done, call: &'static str) -> R
         let which = EndedAccesses { ends: AccessEnd::Flush, target: far.map(|(rank, _)| rank) };
         return completed.and(watch::end(win, call, which, done));
     }
-    window.flushes = window.flushes.wrapping_add(1);
-    if is_oversubscribed || window.flushes.is_multiple_of(FLUSHES_PER_LOOK) {
+    let looks = is_oversubscribed || window.looks_next();
+    window.count_flush();
+    if looks {
         drop(wait::look_again(process, |_| Waiting::on(call)));
     }
     Ok(())
@@ -290,67 +231,29 @@ fn exposed(mut process: LockGuard, win: MPI_Win, call: &'static str) -> Result {
     watch::settle(win, call, AccessEnd::Complete)
 }
 
-/// `MPI_Win_unlock` of a rank whose memory is not mapped here, or is watched.
-#[cold]
-fn unlock_apart(win: MPI_Win, target: u32, taken: Option<LockKind>) -> Result {
-    const CALL: &str = "MPI_Win_unlock";
-    // What comes after may not meet this rank's accesses any more.
-    let watched =
-        watch::end(win, CALL, EndedAccesses { ends: AccessEnd::Flush, target: Some(target) }, Done::There);
-    let process = enter();
-    if process.window(win)?.is_far(target) {
-        drop(process);
-        return far::unlock(win, CALL, &[(target, taken)]).and(watched);
-    }
-    give_back(&process, win, target, taken).and(watched)
-}
-
-/// Leaves the lock of a rank whose words are mapped here, if it was taken.
-#[inline]
-fn give_back(process: &Process, win: MPI_Win, target: u32, taken: Option<LockKind>) -> Result {
-    if let Some(kind) = taken {
-        let window = process.window(win)?;
-        window.controls[target as usize].leave(kind);
-        wake_waiters(process, window, target);
-    }
-    Ok(())
-}
-
-fn check_assertion(assert: c_int, known: c_int) -> Result {
-    if assert & !known == 0 {
-        return Ok(());
-    }
-    Err(fail(
-        MPI_ERR_ASSERT,
-        format!("assert is {assert:#x}, of which {:#x} means nothing in this call", assert & !known),
-    ))
-}
-
-fn expect_locks(window: &Window) -> Result {
-    if window.info.get("no_locks") != Some("true") {
-        return Ok(());
-    }
-    Err(fail(
-        MPI_ERR_RMA_SYNC,
-        format!("{} was made with the hint no_locks, and cannot be locked", window.named()),
-    ))
-}
-
 /// Tells ranks that this one has posted or completed.
-fn tell_all(process: &mut LockGuard, win: MPI_Win, ranks: &[u32], what: Sync) -> Result {
+fn tell_all(process: &mut LockGuard, win: MPI_Win, ranks: &[u32], what: Turn) -> Result {
     let window = process.window(win)?;
-    let (far, near): (Vec<u32>, Vec<u32>) = ranks.iter().partition(|rank| window.is_far(**rank));
-    for &rank in &near {
-        let control = &window.controls[rank as usize];
-        let word = if what == Sync::Post { control.posts(window.me) } else { control.completions(window.me) };
-        word.fetch_add(1, Ordering::SeqCst);
+    for &rank in ranks.iter().filter(|rank| !window.is_far(**rank)) {
+        window.controls[rank as usize].tell(window.me, what);
+        process.ring(window, [rank]);
     }
-    process.ring(window, near);
-    if let Some(number) = window.far {
-        let engine = process.engine()?;
-        far.into_iter().for_each(|rank| engine.synchronize(number, rank, what));
-    }
+    let Some(number) = window.far else { return Ok(()) };
+    let far: Vec<u32> = ranks.iter().copied().filter(|rank| window.is_far(*rank)).collect();
+    let (engine, what) = (process.engine()?, if what == Turn::Post { Sync::Post } else { Sync::Complete });
+    far.into_iter().for_each(|rank| engine.synchronize(number, rank, what));
     Ok(())
+}
+
+/// Takes up what all of these ranks have told; whether they have.
+#[inline]
+fn take_all(window: &Window, ranks: &[u32], what: Turn) -> bool {
+    let words = &window.controls[window.me as usize];
+    let are_all_there = late(words, ranks, what).is_none();
+    if are_all_there {
+        ranks.iter().for_each(|&rank| words.take(rank, what));
+    }
+    are_all_there
 }
 
 /// The ranks in the window of a group's members.
@@ -385,14 +288,7 @@ impl Own {
     }
 }
 
-/// An origin that has not completed.
-fn late(words: &WindowControl, origins: &[u32]) -> Option<u32> {
-    origins.iter().copied().find(|origin| words.completions(*origin).load(Ordering::SeqCst) == 0)
-}
-
-fn take_completions(words: &WindowControl, origins: &[u32]) {
-    for &origin in origins {
-        words.completions(origin).fetch_sub(1, Ordering::SeqCst);
-    }
-    fence(Ordering::SeqCst);
+/// A rank that has not told yet.
+fn late(words: &WindowControl, ranks: &[u32], what: Turn) -> Option<u32> {
+    ranks.iter().copied().find(|rank| !words.is_told(*rank, what))
 }

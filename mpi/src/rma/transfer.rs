@@ -4,15 +4,17 @@ use super::call::{At, Origin, RmaAccess, RmaCall};
 use super::far;
 use super::place::TargetElements;
 use super::watch;
-use crate::core::arguments::{buffer, contiguous_buffer};
+use crate::core::arguments::{buffer, contiguous};
 use crate::core::boundary::{ChoiceBuf, ChoiceBufMut, Out};
 use crate::core::entry::entry;
 use crate::core::error::{Error, Result, fail};
-use crate::core::process::{LockGuard, enter};
+use crate::core::process::{LockGuard, Process, enter, enter_alone};
+use crate::limits::SHORT_TRANSFER_BYTES_MAX;
 use crate::p2p::request::{Ended, handle_of};
 use std::ffi::c_int;
 use tern_abi::*;
 use tern_engine::RequestId;
+use tern_mem::ContiguousBuf;
 
 entry! {
     /// Writes to a rank's memory.
@@ -76,31 +78,74 @@ pub(super) fn done(
 
 #[inline(always)]
 fn transfer(win: MPI_Win, origin: Origin, at: At, call: RmaCall) -> Result {
+    if move_short(win, origin, at, call) {
+        return Ok(());
+    }
+    let (Origin(address, count, datatype), At(rank, displacement, there, target_type)) = (origin, at);
+    transfer_longer(win, (address, count), (datatype, target_type), (rank, displacement), there, call)
+}
+
+/// Any other transfer. (Arguments in pairs stay in registers, where the short way leaves them.)
+#[inline(never)]
+fn transfer_longer(
+    win: MPI_Win,
+    (address, count): (ChoiceBuf, i64),
+    (datatype, target_type): (MPI_Datatype, MPI_Datatype),
+    (rank, displacement): (c_int, MPI_Aint),
+    there: i64,
+    call: RmaCall,
+) -> Result {
+    let (origin, at) = (Origin(address, count, datatype), At(rank, displacement, there, target_type));
     let mut process = enter();
-    if move_as_usual(&mut process, win, origin, at, call) {
+    if let Some(local) = alike(origin, at)
+        && move_as_usual(&mut process, win, local, (rank, displacement), call)
+    {
         return Ok(());
     }
     let access = RmaAccess::plain(call, origin, at);
     watch::perform(process, win, &access, |process| move_bytes(process, win, origin, at, call)).map(drop)
 }
 
-/// The transfer, where both buffers are without gaps and everything else is as usual; whether it was so. If not, nothing has happened.
+/// The shortest way: a few bytes without gaps, and one thread; whether it was so. If not, nothing has happened.
 #[inline(always)]
-fn move_as_usual(process: &mut LockGuard, win: MPI_Win, origin: Origin, at: At, call: RmaCall) -> bool {
-    let (Origin(address, count, datatype), At(rank, displacement, there, target_type)) = (origin, at);
-    let Some(local) = contiguous_buffer(address, count, datatype) else { return false };
-    if there != count || target_type != datatype {
+fn move_short(win: MPI_Win, origin: Origin, at: At, call: RmaCall) -> bool {
+    let Some(local) = alike(origin, at).filter(|local| local.len() <= SHORT_TRANSFER_BYTES_MAX) else {
         return false;
+    };
+    let Some(mut process) = enter_alone() else { return false };
+    move_as_usual(&mut process, win, local, (at.0, at.1), call)
+}
+
+/// The buffer here, if both are without gaps and of the same elements.
+#[inline(always)]
+fn alike(
+    Origin(address, count, datatype): Origin,
+    At(_, _, there, target_type): At,
+) -> Option<ContiguousBuf> {
+    if there != count || target_type != datatype {
+        return None;
     }
+    contiguous(address, count, datatype)
+}
+
+/// The transfer, where everything is as usual; whether it was so. If not, nothing has happened.
+#[inline(always)]
+fn move_as_usual(
+    process: &mut Process,
+    win: MPI_Win,
+    local: ContiguousBuf,
+    (rank, displacement): (c_int, MPI_Aint),
+    call: RmaCall,
+) -> bool {
     let Some(window) = process.usual_window(win) else { return false };
     let Some(place) = window.usual_place(rank, displacement, local.len()) else { return false };
     if call.is_get() {
         // SAFETY: the place has as many bytes, and the program follows the rules of the window.
-        unsafe { local.write_from(0, place, local.len()) };
+        unsafe { local.write_from(place, local.len()) };
     } else {
         window.has_stored = true;
         // SAFETY: as above.
-        unsafe { local.read_to(0, place, local.len()) };
+        unsafe { local.read_to(place) };
     }
     true
 }

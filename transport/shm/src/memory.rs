@@ -204,6 +204,41 @@ impl SharedRange {
         unsafe { &*self.at(offset, size_of::<AtomicU64>()).cast::<AtomicU64>() }
     }
 
+    /// The first words.
+    ///
+    /// # Panics
+    /// If they are not all within the range.
+    #[inline(always)]
+    pub fn first_words<const COUNT: usize>(&self) -> &[AtomicU64; COUNT] {
+        self.expect_bytes(size_of::<[AtomicU64; COUNT]>());
+        // SAFETY: as above, for each of them.
+        unsafe { self.base.cast().as_ref() }
+    }
+
+    /// The same as halves of words.
+    ///
+    /// # Panics
+    /// If they are not all within the range.
+    #[inline(always)]
+    pub fn first_half_words<const COUNT: usize>(&self) -> &[AtomicU32; COUNT] {
+        self.expect_bytes(size_of::<[AtomicU32; COUNT]>());
+        // SAFETY: as above.
+        unsafe { self.base.cast().as_ref() }
+    }
+
+    /// Panics if there are fewer bytes. What it says is made apart, so that the look is one comparison.
+    #[inline(always)]
+    fn expect_bytes(&self, bytes: usize) {
+        #[cold]
+        #[inline(never)]
+        fn fail(bytes: usize, all: usize) -> ! {
+            panic!("{bytes} at 0 of {all}")
+        }
+        if bytes > self.bytes {
+            fail(bytes, self.bytes);
+        }
+    }
+
     /// Half a word at `offset`, which is a multiple of 4.
     ///
     /// # Panics
@@ -272,6 +307,8 @@ mod tests {
         let (a, b) = (a.unwrap(), b.unwrap());
         a.half_word(4).store(1, Ordering::Relaxed);
         assert_eq!(b.word(0).load(Ordering::Relaxed), 0);
+        assert_eq!(a.first_words::<2>()[0].load(Ordering::Relaxed), 1 << 32);
+        assert_eq!(a.first_half_words::<512>()[1].load(Ordering::Relaxed), 1);
     }
 
     #[test]
@@ -291,6 +328,12 @@ mod tests {
     #[should_panic(expected = "8 at 4096 of 4096")]
     fn nothing_behind_the_range_is_reached() {
         JobMemory::new(None).unwrap().map(0, 8).unwrap().word(PAGE_BYTES);
+    }
+
+    #[test]
+    #[should_panic(expected = "4104 at 0 of 4096")]
+    fn no_first_words_are_behind_the_range() {
+        JobMemory::new(None).unwrap().map(0, 8).unwrap().first_words::<513>();
     }
 
     #[test]

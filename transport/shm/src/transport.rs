@@ -208,7 +208,7 @@ impl Shm {
     pub fn ring(&self, peer: Peer) {
         if peer < self.outgoing.len() as Peer {
             // SAFETY: not used beyond this call, and `self` keeps the segment.
-            unsafe { PeerBell::new(&self.segment, peer, NEEDS_FENCE) }.sent();
+            unsafe { PeerBell::new(&self.segment, peer, self.fence) }.sent();
         }
     }
 

@@ -4,30 +4,73 @@
 use crate::sync::{AtomicU32, AtomicU64, Ordering};
 use std::sync::atomic::compiler_fence;
 
-/// A lock that gives turns in the order of tickets: readers enter when `read` has come to theirs, a writer when `write` has. Readers that
-/// follow each other enter together.
+/// A lock that gives turns in the order of tickets: a reader enters when all before it have come so far that they let it read, a writer
+/// when all before it have left. Readers that follow each other enter together. Numbers of tickets begin again after 2^32.
 pub struct TurnLock<'a> {
-    /// The next ticket.
-    pub next: &'a AtomicU64,
-    /// Up to here all have entered.
-    pub read: &'a AtomicU64,
-    /// Up to here all have left.
-    pub write: &'a AtomicU64,
+    /// In the lower half the next ticket; in the upper one, how many let those behind them read: readers when they enter, writers when
+    /// they have left.
+    pub line: &'a AtomicU64,
+    /// How many have left.
+    pub left: &'a AtomicU64,
+}
+
+/// One more lets those behind it read. What overflows is gone.
+const LETS_READ: u64 = 1 << 32;
+
+/// The ticket that is taken next, and the one that may read next.
+#[inline(always)]
+fn halves(line: u64) -> (u32, u32) {
+    (line as u32, (line >> 32) as u32)
+}
+
+/// The line with one ticket more.
+#[inline(always)]
+fn with_ticket(line: u64) -> u64 {
+    line & !u64::from(u32::MAX) | u64::from((line as u32).wrapping_add(1))
 }
 
 impl TurnLock<'_> {
     /// Takes a ticket.
     #[inline(always)]
     pub fn ticket(&self) -> u64 {
-        self.next.fetch_add(1, Ordering::AcqRel)
+        let mut line = self.line.load(Ordering::Relaxed);
+        loop {
+            let swapped =
+                self.line.compare_exchange_weak(line, with_ticket(line), Ordering::AcqRel, Ordering::Relaxed);
+            match swapped {
+                Ok(_) => return u64::from(line as u32),
+                Err(other) => line = other,
+            }
+        }
+    }
+
+    /// Takes a ticket and the lock with it, for reading, by one instruction; false, and nothing has happened, if somebody is before it.
+    #[inline(always)]
+    pub fn reads_at_once(&self) -> bool {
+        let line = self.line.load(Ordering::Relaxed);
+        let (next, read) = halves(line);
+        let entered = with_ticket(line).wrapping_add(LETS_READ);
+        next == read && self.line.compare_exchange(line, entered, Ordering::SeqCst, Ordering::Relaxed).is_ok()
+    }
+
+    /// The same for writing.
+    #[inline(always)]
+    pub fn writes_at_once(&self) -> bool {
+        let line = self.line.load(Ordering::Relaxed);
+        // Nobody can leave whose ticket is not taken, so if all have left, and no ticket is taken until mine, nobody is inside.
+        self.left.load(Ordering::Acquire) as u32 == line as u32
+            && self
+                .line
+                .compare_exchange(line, with_ticket(line), Ordering::SeqCst, Ordering::Relaxed)
+                .is_ok()
     }
 
     /// Whether it is the turn of a reader's ticket; then it has the lock, and the next one in the line may read, too.
     #[inline(always)]
     pub fn reads(&self, ticket: u64) -> bool {
-        let mine = self.read.load(Ordering::Acquire) == ticket;
+        let mine = halves(self.line.load(Ordering::Acquire)).1 == ticket as u32;
         if mine {
-            self.read.fetch_add(1, Ordering::SeqCst);
+            self.line.fetch_add(LETS_READ, Ordering::SeqCst);
         }
         mine
     }
@@ -35,22 +78,75 @@ impl TurnLock<'_> {
     /// Whether it is the turn of a writer's ticket; then it has the lock, alone.
     #[inline(always)]
     pub fn writes(&self, ticket: u64) -> bool {
-        self.write.load(Ordering::Acquire) == ticket
+        self.left.load(Ordering::Acquire) as u32 == ticket as u32
     }
 
     /// A reader leaves. What comes after is not seen before.
     #[inline(always)]
     pub fn end_reading(&self) {
-        self.write.fetch_add(1, Ordering::SeqCst);
+        self.left.fetch_add(1, Ordering::SeqCst);
     }
 
     /// A writer leaves, as [`TurnLock::end_reading`].
     #[inline(always)]
     pub fn end_writing(&self) {
-        // Nobody else changes these words now.
-        let next = self.write.load(Ordering::Relaxed) + 1;
-        self.read.store(next, Ordering::Release);
-        self.write.swap(next, Ordering::SeqCst);
+        // Nobody else changes this word now. The next writer may come at once, and whoever it lets read waits for this one as well.
+        let left = self.left.load(Ordering::Relaxed) + 1;
+        self.left.store(left, Ordering::Release);
+        self.line.fetch_add(LETS_READ, Ordering::SeqCst);
+    }
+}
+
+/// The words by which a rank has the locks of all at once, for reading. It marks a word of its own, and holds them all, as long as no
+/// writer has ever come; from then on it takes them one by one. So to lock all costs one instruction in windows that nobody locks alone.
+pub struct AllLocked<'a> {
+    /// One for all ranks: [`NO_WRITER`] at first.
+    pub writers: &'a AtomicU32,
+}
+
+/// No writer has come, so marks count.
+const NO_WRITER: u32 = 0;
+/// One has come, and waits for those that have marked.
+const WRITER_WAITS: u32 = 1;
+/// All marks that counted are gone.
+const NO_MARKS: u32 = 2;
+
+impl AllLocked<'_> {
+    /// Whether a rank may hold all locks by a mark: otherwise it should not try.
+    #[inline(always)]
+    pub fn may_mark(&self) -> bool {
+        self.writers.load(Ordering::Relaxed) == NO_WRITER
+    }
+
+    /// Marks a rank's own word; whether it holds all locks by that. If not, it has to be unmarked.
+    #[inline(always)]
+    pub fn mark(&self, mine: &AtomicU32) -> bool {
+        mine.swap(1, Ordering::SeqCst);
+        self.writers.load(Ordering::SeqCst) == NO_WRITER
+    }
+
+    /// Takes the mark away; whether a writer may wait for that.
+    #[inline(always)]
+    pub fn unmark(&self, mine: &AtomicU32) -> bool {
+        mine.swap(0, Ordering::SeqCst);
+        self.writers.load(Ordering::SeqCst) != NO_WRITER
+    }
+
+    /// Whether no rank holds all locks by a mark, now and ever after: asked by a writer whose turn it is. `marks` are the words of all.
+    #[inline(always)]
+    pub fn are_over<'b>(&self, marks: impl Iterator<Item = &'b AtomicU32>) -> bool {
+        self.writers.load(Ordering::Acquire) == NO_MARKS || self.end(marks)
+    }
+
+    #[cold]
+    fn end<'b>(&self, mut marks: impl Iterator<Item = &'b AtomicU32>) -> bool {
+        // Another writer may have gone on meanwhile, which must not be taken back.
+        let _ = self.writers.compare_exchange(NO_WRITER, WRITER_WAITS, Ordering::SeqCst, Ordering::SeqCst);
+        let are_over = marks.all(|mark| mark.load(Ordering::SeqCst) == 0);
+        if are_over {
+            self.writers.store(NO_MARKS, Ordering::SeqCst);
+        }
+        are_over
     }
 }
 
@@ -107,9 +203,8 @@ mod models {
     use std::sync::Arc;
 
     struct Lock {
-        next: AtomicU64,
-        read: AtomicU64,
-        write: AtomicU64,
+        line: AtomicU64,
+        left: AtomicU64,
         inside: UnsafeCell<u32>,
     }
 
@@ -120,12 +215,14 @@ mod models {
 
     impl Lock {
         fn new() -> Arc<Lock> {
-            let word = || AtomicU64::new(0);
-            Arc::new(Lock { next: word(), read: word(), write: word(), inside: UnsafeCell::new(0) })
+            // The numbers of tickets begin again during the model.
+            let last = u64::from(u32::MAX);
+            let (line, left) = (AtomicU64::new(last << 32 | last), AtomicU64::new(last));
+            Arc::new(Lock { line, left, inside: UnsafeCell::new(0) })
         }
 
         fn turns(&self) -> TurnLock<'_> {
-            TurnLock { next: &self.next, read: &self.read, write: &self.write }
+            TurnLock { line: &self.line, left: &self.left }
         }
 
         fn write(&self) {
