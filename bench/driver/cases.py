@@ -28,7 +28,7 @@ RATES = {"rate_window", "rate_blocking", "raw_ring_rate", "tcp_rate_window", "tc
 
 # The sizes of which the goals over TCP speak; those in between show the change of protocols.
 TCP_SIZES = (8, 64 << 10, 128 << 10, 256 << 10, 512 << 10, 1 << 20, 2 << 20, 4 << 20, 16 << 20)
-TCP_CROWDED_RANKS = 4
+TCP_OVERSUBSCRIBED_RANKS = 4
 
 # Files: on how many ranks all access one together, and the bytes that they move in all.
 FILE_RANKS = (2, 4, 8)
@@ -144,9 +144,9 @@ def all_cases(quick, folders=Folders()):
         Case("tcp_rate", "message rate of 8 bytes over TCP, 2 ranks", 30, [
             Job("rate", 2, (2 * point,), times(5, 2), tcp=True),
         ]),
-        Case("tcp_crowded", f"one-way latency over TCP, {TCP_CROWDED_RANKS} ranks that outnumber the cores", 40, [
-            Job("raw_tcp", TCP_CROWDED_RANKS, (point, TCP_CROWDED_RANKS, "block", 8), times(5, 2), kind=RAW),
-            Job("latency", TCP_CROWDED_RANKS, (point, 8), times(5, 2), tcp=True),
+        Case("tcp_oversubscribed", f"one-way latency over TCP, {TCP_OVERSUBSCRIBED_RANKS} ranks that outnumber the cores", 40, [
+            Job("raw_tcp", TCP_OVERSUBSCRIBED_RANKS, (point, TCP_OVERSUBSCRIBED_RANKS, "block", 8), times(5, 2), kind=RAW),
+            Job("latency", TCP_OVERSUBSCRIBED_RANKS, (point, 8), times(5, 2), tcp=True),
         ]),
         Case("windows", "one-sided communication", 150, [
             Job("raw_window", 1, (few,), times(3), kind=RAW),

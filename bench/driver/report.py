@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from .cases import FURTHER_COLLECTIVES, RATES, TCP_CROWDED_RANKS, TCP_SIZES, TYPE_BLOCKS, TYPES
+from .cases import FURTHER_COLLECTIVES, RATES, TCP_OVERSUBSCRIBED_RANKS, TCP_SIZES, TYPE_BLOCKS, TYPES
 
 # Where the peers over TCP are compared with.
 TCP_PEER_SIZES = (8, 64 << 10, 1 << 20, 16 << 20)
@@ -110,13 +110,13 @@ def partition_goals():
 def tcp_goals():
     """The goals over TCP on loop-back. A throughput of 0.97 is a time of 1.03."""
     raw = "raw_tcp_poll"
-    crowded = ("tcp_latency", TCP_CROWDED_RANKS, 8)
+    oversubscribed = ("tcp_latency", TCP_OVERSUBSCRIBED_RANKS, 8)
     return [
         Goal("TCP one-way latency, 8 B, against a polled socket", ("tcp_latency", 2, 8), 1.15, "raw", (raw, 2, 8)),
         *(Goal(f"TCP one-way time, {size_name(size)}, against a polled socket", ("tcp_latency", 2, size),
                1 / 0.97, "raw", (raw, 2, size)) for size in TCP_SIZES if size >= 64 << 10),
-        Goal(f"TCP one-way latency, 8 B, {TCP_CROWDED_RANKS} ranks, against a blocking socket", crowded, 1.15, "raw",
-             ("raw_tcp_block", TCP_CROWDED_RANKS, 8)),
+        Goal(f"TCP one-way latency, 8 B, {TCP_OVERSUBSCRIBED_RANKS} ranks, against a blocking socket", oversubscribed, 1.15, "raw",
+             ("raw_tcp_block", TCP_OVERSUBSCRIBED_RANKS, 8)),
         Goal("TCP message rate, 8 B, windows of 64", ("tcp_rate_window", 2, 8), 1e6, unit="rate"),
         *(Goal(f"TCP one-way time, {size_name(size)}, against the best peer", ("tcp_latency", 2, size), 1.0, "peers")
           for size in TCP_PEER_SIZES),

@@ -22,7 +22,7 @@ pub struct Tiers<'a> {
     /// The ranks of this node.
     pub(crate) local: Member<'a>,
     /// The number of the leader among them.
-    pub(crate) lead: u32,
+    pub(crate) local_leader: u32,
     /// The leaders of all nodes.
     leaders: Ranks<'a>,
 }
@@ -33,21 +33,22 @@ impl<'a> Tiers<'a> {
         let node = nodes.of(rank);
         let (first, size) = nodes.places_of(node);
         let local = Member { rank: nodes.place(rank) - first, size, ranks: nodes.ranks_of(node) };
-        Tiers { nodes, node, local, lead: 0, leaders: Ranks::Listed(nodes.leaders()) }
+        Tiers { nodes, node, local, local_leader: 0, leaders: Ranks::Listed(nodes.leaders()) }
     }
 
     /// The same with `root` as the leader of its node, and the number of that node.
-    pub(crate) fn led_by(self, root: u32) -> (Self, u32) {
+    pub(crate) fn rooted_at(self, root: u32) -> (Self, u32) {
         let home = self.nodes.of(root);
-        let lead = if home == self.node { self.nodes.place(root) - self.nodes.places_of(home).0 } else { 0 };
+        let local_leader =
+            if home == self.node { self.nodes.place(root) - self.nodes.places_of(home).0 } else { 0 };
         let leaders = Ranks::But(self.nodes.leaders(), home, root);
-        (Tiers { lead, leaders, ..self }, home)
+        (Tiers { local_leader, leaders, ..self }, home)
     }
 
     /// This rank among the leaders, if it is one.
     pub(crate) fn leader(&self) -> Option<Member<'a>> {
         let leader = Member { rank: self.node, size: self.nodes.count(), ranks: self.leaders };
-        (self.local.rank == self.lead).then_some(leader)
+        (self.local.rank == self.local_leader).then_some(leader)
     }
 
     /// The blocks of a node, where all blocks lie node after node.
@@ -89,8 +90,8 @@ pub fn barrier(s: &mut Schedule, tiers: Tiers) {
 /// Down a tree of leaders and from each down a tree of its node, as one tree, in segments: the network carries one
 /// segment while the nodes pass on those before.
 pub fn bcast(s: &mut Schedule, tiers: Tiers, root: u32, data: Span, tree: Tree, segment_bytes: u64) {
-    let (tiers, home) = tiers.led_by(root);
-    let within = tiers.local.rotated(tiers.lead);
+    let (tiers, home) = tiers.rooted_at(root);
+    let within = tiers.local.rotated(tiers.local_leader);
     let among = tiers.leader().map(|leader| leader.rotated(home));
     let parent = match &among {
         Some(among) => tree.parent(among),
@@ -230,7 +231,7 @@ pub fn reduce_scatter(
 /// Each node gathers at its leader, who sends everything to the root in one message. `send` and `first` are as in
 /// [`gather::binomial`].
 pub fn gather(s: &mut Schedule, tiers: Tiers, root: u32, send: Option<Span>, first: Span) {
-    let (tiers, home) = tiers.led_by(root);
+    let (tiers, home) = tiers.rooted_at(root);
     let bytes = send.unwrap_or(first).bytes();
     if bytes == 0 {
         return;
@@ -253,21 +254,21 @@ pub fn gather(s: &mut Schedule, tiers: Tiers, root: u32, send: Option<Span>, fir
 
 fn gather_at_home(s: &mut Schedule, tiers: &Tiers, home: u32, send: Option<Span>, first: Span) {
     let Some(leader) = tiers.leader() else {
-        gather::linear(s, tiers.local, tiers.lead, send, |_| first);
+        gather::linear(s, tiers.local, tiers.local_leader, send, |_| first);
         return;
     };
     let all = node_after_node(s, tiers, first, first.bytes(), tiers.nodes.size());
     for node in others(tiers, home) {
         s.recv(leader.peer(node), tiers.blocks(all, node));
     }
-    gather::linear(s, tiers.local, tiers.lead, send, |local| first.block(tiers.rank_of(local)));
+    gather::linear(s, tiers.local, tiers.local_leader, send, |local| first.block(tiers.rank_of(local)));
     each_elsewhere(tiers, home, all, first, |place, rank| s.copy(place, rank));
 }
 
 /// The root sends each node's blocks to its leader in one message, who scatters them. `first` and `recv` are as in
 /// [`scatter::binomial`].
 pub fn scatter(s: &mut Schedule, tiers: Tiers, root: u32, first: Span, recv: Option<Span>) {
-    let (tiers, home) = tiers.led_by(root);
+    let (tiers, home) = tiers.rooted_at(root);
     let bytes = recv.unwrap_or(first).bytes();
     if bytes == 0 {
         return;
@@ -288,7 +289,7 @@ pub fn scatter(s: &mut Schedule, tiers: Tiers, root: u32, first: Span, recv: Opt
 
 fn scatter_from_home(s: &mut Schedule, tiers: &Tiers, home: u32, first: Span, recv: Option<Span>) {
     let Some(leader) = tiers.leader() else {
-        scatter::linear(s, tiers.local, tiers.lead, |_| first, recv);
+        scatter::linear(s, tiers.local, tiers.local_leader, |_| first, recv);
         return;
     };
     let all = node_after_node(s, tiers, first, first.bytes(), tiers.nodes.size());
@@ -296,7 +297,7 @@ fn scatter_from_home(s: &mut Schedule, tiers: &Tiers, home: u32, first: Span, re
     for node in others(tiers, home) {
         s.send(leader.peer(node), tiers.blocks(all, node));
     }
-    scatter::linear(s, tiers.local, tiers.lead, |local| first.block(tiers.rank_of(local)), recv);
+    scatter::linear(s, tiers.local, tiers.local_leader, |local| first.block(tiers.rank_of(local)), recv);
 }
 
 pub(crate) fn others(tiers: &Tiers, home: u32) -> impl Iterator<Item = u32> + use<> {

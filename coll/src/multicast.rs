@@ -59,8 +59,8 @@ fn gather_signals(s: &mut Schedule, me: Member) {
 ///
 /// All segments may come early to a leader that is late.
 pub fn bcast(s: &mut Schedule, tiers: Tiers, root: u32, data: Span, segment_bytes: u64) {
-    let (tiers, home) = tiers.led_by(root);
-    let within = tiers.local.rotated(tiers.lead);
+    let (tiers, home) = tiers.rooted_at(root);
+    let within = tiers.local.rotated(tiers.local_leader);
     let (parent, children) = (Tree::Binomial.parent(&within), Tree::Binomial.children(within));
     let is_root = tiers.rank_of(tiers.local.rank) == root;
     bcast::in_segments(s, is_root, data, segment_bytes, |s, pieces, piece| match (tiers.leader(), parent) {

@@ -142,8 +142,9 @@ fn a_bcast_is_one_multicast_a_segment() {
         let within = segments * u64::from(size - nodes.count());
         assert_eq!(traffic(&ranks, &case).messages, segments + within);
         let home = nodes.of(root);
-        let is_led = |rank: &u32| nodes.leaders().contains(rank) && nodes.of(*rank) != home;
-        let expected: Vec<u64> = (0..size).map(|rank| if is_led(&rank) { segments } else { 0 }).collect();
+        let is_other_leader = |rank: &u32| nodes.leaders().contains(rank) && nodes.of(*rank) != home;
+        let expected: Vec<u64> =
+            (0..size).map(|rank| if is_other_leader(&rank) { segments } else { 0 }).collect();
         assert_eq!(messages(&unexpected(&ranks, &case)), expected, "root {root}");
     }
 }

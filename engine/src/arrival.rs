@@ -247,7 +247,7 @@ impl EngineCore {
         }
     }
 
-    /// A message that leads with its signature, or was sent in ready mode.
+    /// A message that begins with its signature, or was sent in ready mode.
     fn eager_flagged(&mut self, from: Peer, header: &Header, payload: &[u8]) {
         let (mut signature, mut payload) = (0, payload);
         if header.flags & FLAG_SIGNED != 0 {
@@ -324,7 +324,7 @@ impl EngineCore {
         (unexpected, block)
     }
 
-    /// A long message that leads with its signature: a multicast. It lands beside the memory of a receive that waits for it,
+    /// A long message that begins with its signature: a multicast. It lands beside the memory of a receive that waits for it,
     /// which has no room for that.
     #[cold]
     fn land_signed(&mut self, from: Peer, header: &Header, len: usize) -> Landing {

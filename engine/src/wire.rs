@@ -13,40 +13,40 @@ use crate::slab::Id;
 pub enum HeaderKind {
     /// A whole message (protocol T, and eager).
     Eager = 1,
-    /// A whole message that wants an answer when it is matched (TA); leads with the sender's request.
+    /// A whole message that wants an answer when it is matched (TA); begins with the sender's request.
     EagerSync,
-    /// The answer; leads with the sender's request.
+    /// The answer; begins with the sender's request.
     Ack,
-    /// Request of a rendezvous or of the three-way protocol; leads with [`Offer`].
+    /// Request of a rendezvous or of the three-way protocol; begins with [`Offer`].
     Offer,
-    /// The receiver's answer to a request; leads with [`Ready`].
+    /// The receiver's answer to a request; begins with [`Ready`].
     Ready,
     /// A fragment: the header's context is the offset, its source the receiver's request.
     Fragment,
-    /// The receiver has all; leads with the sender's request.
+    /// The receiver has all; begins with the sender's request.
     Got,
-    /// The sender has put all; leads with the receiver's request and 0, or, if it was refused, its own request's
+    /// The sender has put all; begins with the receiver's request and 0, or, if it was refused, its own request's
     /// number plus 1, with [`BAD_ADDRESS`] if that is why; or [`SPOILED`].
     Put,
     /// Nothing but credits.
     Credits,
-    /// The sender would like to cancel; leads with its request.
+    /// The sender would like to cancel; begins with its request.
     Withdraw,
-    /// The receiver has given the message up; leads with the sender's request.
+    /// The receiver has given the message up; begins with the sender's request.
     Withdrawn,
-    /// A partitioned receive has started for the first time; leads with [`Open`].
+    /// A partitioned receive has started for the first time; begins with [`Open`].
     PartitionedOpen,
-    /// Its sender has found it: leads with [`Bound`].
+    /// Its sender has found it: begins with [`Bound`].
     PartitionedBound,
-    /// The receive has started again; leads with the sender's partitioned request.
+    /// The receive has started again; begins with the sender's partitioned request.
     PartitionedStart,
     /// Bytes of a partitioned send: the header's context is the offset, its source the partitioned receive.
     Partition,
-    /// Request of a rendezvous for a part of a partitioned send; leads with [`PartOffer`].
+    /// Request of a rendezvous for a part of a partitioned send; begins with [`PartOffer`].
     PartitionOffer,
-    /// A partitioned send without bytes is ready; leads with the partitioned receive.
+    /// A partitioned send without bytes is ready; begins with the partitioned receive.
     PartitionedDone,
-    /// One side has freed its partitioned request; leads with its number and 1 if it was the sender.
+    /// One side has freed its partitioned request; begins with its number and 1 if it was the sender.
     PartitionedClose,
     /// These and what follows: accesses to windows, as [`crate::rma::wire`] says.
     RmaPut,
@@ -111,7 +111,7 @@ impl HeaderKind {
 
 /// Header flag: sent in ready mode; a receive should have been waiting.
 pub const FLAG_READY_MODE: u8 = 1;
-/// Header flag: the payload leads with the sender's type signature (`TERN_CHECK=types`).
+/// Header flag: the payload begins with the sender's type signature (`TERN_CHECK=types`).
 pub const FLAG_SIGNED: u8 = 2;
 
 /// The bytes of the protocol before a payload.

@@ -44,7 +44,7 @@ pub const YIELDS_MAX: u32 = 1;
 
 /// Yields before sleeping when ranks outnumber the cores: measured best for barriers of 8 and 16 ranks on
 /// 2 cores (DESIGN section 7: four yields, then futex).
-pub const CROWDED_YIELDS_MAX: u32 = 4;
+pub const OVERSUBSCRIBED_YIELDS_MAX: u32 = 4;
 
 /// The same where no more than two ranks share a core. Four yields then last 2 µs, less than it takes until those come who must be
 /// woken: now and then all 4 ranks on 2 cores slept in every call for a while, and their mean time was 6.5 µs instead of 2.4. With 4

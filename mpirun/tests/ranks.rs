@@ -151,8 +151,9 @@ fn ranks_of_several_hosts_exchange_endpoint_addresses_and_know_their_places() {
     }
     let options = ["--launcher", launcher.as_str(), "--host", "a:2,b", "--tree", "1"];
     let outcome = play("place", "4", &options);
-    let expected = (0..4)
-        .map(|rank| format!("rank {rank}: hosts [0, 0, 1, 0], 2 of them, crowd of {}", [3, 3, 1, 3][rank]));
+    let expected = (0..4).map(|rank| {
+        format!("rank {rank}: hosts [0, 0, 1, 0], 2 of them, {} local ranks", [3, 3, 1, 3][rank])
+    });
     assert_eq!(spoken(&outcome), expected.collect::<Vec<_>>(), "{}", outcome.stderr);
     let secrets =
         spoken(&play("secret", "4", &options)).iter().map(|&line| line.to_owned()).collect::<Vec<_>>();
@@ -162,7 +163,7 @@ fn ranks_of_several_hosts_exchange_endpoint_addresses_and_know_their_places() {
 fn place() {
     let job = enter();
     let hosts: Vec<_> = (0..job.size).map(|rank| job.host_of(rank)).collect();
-    println!("# rank {}: hosts {hosts:?}, {} of them, crowd of {}", job.rank, job.hosts, job.cores.ranks);
+    println!("# rank {}: hosts {hosts:?}, {} of them, {} local ranks", job.rank, job.hosts, job.cores.ranks);
     leave(&job);
 }
 

@@ -68,9 +68,9 @@ fn what_each_call_puts_into_the_memory_is_counted() {
 #[test]
 fn ranks_that_share_a_core_take_turns() {
     let alone = quiet(&shared(Collective::Allreduce, 4, 8), &Params::default());
-    let crowded =
+    let oversubscribed =
         quiet(&shared(Collective::Allreduce, 4, 8), &Params { ranks_per_core: 2, ..Params::default() });
-    assert!(crowded.time > alone.time + 2_000_000, "{} and {}", crowded.time, alone.time);
+    assert!(oversubscribed.time > alone.time + 2_000_000, "{} and {}", oversubscribed.time, alone.time);
 }
 
 #[test]

@@ -88,37 +88,43 @@ pub fn scatter(
     recv: Option<Span>,
     segment_bytes: u64,
 ) {
-    let (led, home) = tiers.led_by(root);
+    let (tiers, home) = tiers.rooted_at(root);
     let bytes = recv.unwrap_or(first).bytes();
     if bytes == 0 {
         return;
     }
     let range = |node| {
-        let (place, ranks) = led.places_of(node, 1);
+        let (place, ranks) = tiers.places_of(node, 1);
         (bytes.saturating_mul(place.into()), bytes.saturating_mul(ranks.into()))
     };
-    let member = Member::new(led.node, led.nodes.count());
+    let member = Member::new(tiers.node, tiers.nodes.count());
     let parcels = Parcels { leader: member, home, segment_bytes, range };
-    match led.leader() {
-        Some(leader) if led.node == home => {
-            let packed = packed(s, &led, home, first);
+    match tiers.leader() {
+        Some(leader) if tiers.node == home => {
+            let packed = packed(s, &tiers, home, first);
             hand_out(s, leader, &parcels, packed);
-            scatter::linear(s, led.local, led.lead, |local| first.block(led.rank_of(local)), recv);
+            scatter::linear(
+                s,
+                tiers.local,
+                tiers.local_leader,
+                |local| first.block(tiers.rank_of(local)),
+                recv,
+            );
         }
-        None if led.node == home => scatter::linear(s, led.local, led.lead, |_| first, recv),
+        None if tiers.node == home => scatter::linear(s, tiers.local, tiers.local_leader, |_| first, recv),
         Some(leader) => {
-            let own = recv.filter(|_| led.local.size == 1);
+            let own = recv.filter(|_| tiers.local.size == 1);
             let all = match own {
                 Some(own) => s.packed_place(own),
-                None => s.temp_bytes((parcels.range)(led.node).1),
+                None => s.temp_bytes((parcels.range)(tiers.node).1),
             };
             take_part(s, leader, &parcels, all);
             match own {
                 Some(own) => s.unpack(all, own),
-                None => scatter::binomial(s, led.local, 0, Span { count: bytes, ..all }, recv),
+                None => scatter::binomial(s, tiers.local, 0, Span { count: bytes, ..all }, recv),
             }
         }
-        None => scatter::binomial(s, led.local, 0, first, recv),
+        None => scatter::binomial(s, tiers.local, 0, first, recv),
     }
 }
 

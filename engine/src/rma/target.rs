@@ -1,7 +1,7 @@
 //! The target's side: header handlers of accesses, and what is done when their bytes have landed.
 
 use super::outbound::OutboundRma;
-use super::wire::{FETCH_LEAD_BYTES, FLAG_BARE, FLAG_OPENED, SWAP_LEAD_BYTES, TOLD_REFUSED};
+use super::wire::{FETCH_NUMBERS_BYTES, FLAG_BARE, FLAG_OPENED, SWAP_NUMBERS_BYTES, TOLD_REFUSED};
 use super::{Combination, CombinedElements, ExposedWindow, TargetRefusal};
 use crate::arrival::TOKEN_ACCESS;
 use crate::engine::{Action, EngineCore};
@@ -94,7 +94,9 @@ impl EngineCore {
                 let place = self.assemble(from, header, len);
                 place.map(|(block, at)| (block, at, AccessTarget::Description { bytes: len }))
             }
-            HeaderKind::RmaCombine | HeaderKind::RmaFetch if len <= COMBINED_BYTES_MAX + FETCH_LEAD_BYTES => {
+            HeaderKind::RmaCombine | HeaderKind::RmaFetch
+                if len <= COMBINED_BYTES_MAX + FETCH_NUMBERS_BYTES =>
+            {
                 let block = UserBuf::owned(len);
                 Some((block.clone(), 0, AccessTarget::Execute { header: *header, block, len }))
             }
@@ -271,11 +273,11 @@ impl EngineCore {
         block: &UserBuf,
         len: usize,
     ) {
-        let Some((receiver, offset)) = leading(block, len) else { return };
+        let Some((receiver, offset)) = request_and_offset(block, len) else { return };
         let bare = header.flags & FLAG_BARE != 0;
         let bytes = match bare {
             true => third(block, len).unwrap_or(usize::MAX),
-            false => len - FETCH_LEAD_BYTES,
+            false => len - FETCH_NUMBERS_BYTES,
         };
         let needs_elements = combination.op != tern_mem::op::PredefinedOp::NoOp;
         if bytes > COMBINED_BYTES_MAX
@@ -289,7 +291,7 @@ impl EngineCore {
             Some(Err(refusal)) => return self.refuse(from, receiver, refusal),
             Some(Ok(reached)) => reached,
         };
-        let mine = if bare { None } else { block.part(FETCH_LEAD_BYTES, bytes) };
+        let mine = if bare { None } else { block.part(FETCH_NUMBERS_BYTES, bytes) };
         let old = UserBuf::owned(bytes);
         let elements =
             CombinedElements { combination, from: at, bytes, mine: mine.as_ref(), old: Some(&old) };
@@ -299,8 +301,10 @@ impl EngineCore {
 
     fn swap_for(&mut self, from: Peer, header: &Header, how: Combination, block: &UserBuf, len: usize) {
         let size = how.basic.size();
-        let Some(receiver) = first(block, len).filter(|_| len == SWAP_LEAD_BYTES + 2 * size) else { return };
-        let parts = (block.part(SWAP_LEAD_BYTES, size), block.part(SWAP_LEAD_BYTES + size, size));
+        let Some(receiver) = first(block, len).filter(|_| len == SWAP_NUMBERS_BYTES + 2 * size) else {
+            return;
+        };
+        let parts = (block.part(SWAP_NUMBERS_BYTES, size), block.part(SWAP_NUMBERS_BYTES + size, size));
         let (Some(compared), Some(new)) = parts else { return };
         match self.reach(from, header, size, true) {
             None => {}
@@ -399,13 +403,13 @@ fn numbers(block: &UserBuf, len: usize) -> [u8; 24] {
     bytes
 }
 
-/// The request that a payload leads with.
+/// The request that a payload begins with.
 fn first(block: &UserBuf, len: usize) -> Option<Id> {
     ExtendedHeaderReader(&numbers(block, len)[..len.min(24)]).id()
 }
 
-/// The request that a fetch leads with, and the offset in its result.
-fn leading(block: &UserBuf, len: usize) -> Option<(Id, u64)> {
+/// The request that a fetch begins with, and the offset in its result.
+fn request_and_offset(block: &UserBuf, len: usize) -> Option<(Id, u64)> {
     let bytes = numbers(block, len);
     let mut reader = ExtendedHeaderReader(&bytes[..len.min(24)]);
     Some((reader.id()?, reader.number()?))

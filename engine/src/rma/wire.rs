@@ -26,15 +26,15 @@ pub const FLAG_OPENED: u8 = 4;
 pub const FLAG_BARE: u8 = 8;
 
 /// Numbers before a fetch's elements: the request, and where in its result they belong.
-pub const FETCH_LEAD_BYTES: usize = 16;
+pub const FETCH_NUMBERS_BYTES: usize = 16;
 /// The request before a swap's elements.
-pub const SWAP_LEAD_BYTES: usize = 8;
+pub const SWAP_NUMBERS_BYTES: usize = 8;
 
-/// A told message: all accesses until the question are done; leads with a refusal, or 0.
+/// A told message: all accesses until the question are done; begins with a refusal, or 0.
 pub const TOLD_DONE: i32 = 1;
 /// A told message: the lock is held now.
 pub const TOLD_GRANTED: i32 = 2;
-/// A told message: leads with the request that gets nothing, and why.
+/// A told message: begins with the request that gets nothing, and why.
 pub const TOLD_REFUSED: i32 = 3;
 
 /// Bits of a tag that hold the handle of an operation; that of the type is above.

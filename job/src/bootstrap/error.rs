@@ -35,7 +35,7 @@ pub enum JoinError {
     #[error(
         "process {pid} has already been rank {rank} of this job, and a rank can be one program only. If a script runs several MPI programs, give each its own mpirun; to run this one alone, unset {DESCRIPTOR_VARIABLE} and PMI_RANK"
     )]
-    SeatTaken {
+    RankTaken {
         /// The rank.
         rank: u32,
         /// The process that was it first.

@@ -30,18 +30,18 @@ fn join(value: &std::ffi::OsStr) -> Result<Job, JoinError> {
     let descriptor = JobDescriptor::parse(value)
         .map_err(|reason| JoinError::Damaged { value: value.to_string_lossy().into_owned(), reason })?;
     // A rank's own child has the variables of that rank, those of PMI too, and no part in the job.
-    Ok(take_seat(&descriptor)?.unwrap_or_else(Job::alone))
+    Ok(claim_rank(&descriptor)?.unwrap_or_else(Job::alone))
 }
 
 /// Becomes the rank that the job descriptor names; `None` if a rank of the job has started this process as a
 /// program of its own, with the environment that it had itself.
-fn take_seat(descriptor: &JobDescriptor) -> Result<Option<Job>, JoinError> {
+fn claim_rank(descriptor: &JobDescriptor) -> Result<Option<Job>, JoinError> {
     let memory = OFlags::RDWR | OFlags::CLOEXEC;
     let status_page = keep(descriptor, "status page", descriptor.status_page, memory)?;
     let status_page = StatusPage::new(status_page, descriptor.rank);
     if let Some(pid) = status_page.read_own().ok().and_then(|record| record.pid()) {
         let ours = descends_from(pid);
-        return if ours { Ok(None) } else { Err(JoinError::SeatTaken { rank: descriptor.rank, pid }) };
+        return if ours { Ok(None) } else { Err(JoinError::RankTaken { rank: descriptor.rank, pid }) };
     }
     status_page.state(RankState::Starting);
     let segment = adopt(descriptor, "shared memory", descriptor.segment, memory)?;

@@ -332,9 +332,9 @@ fn amount_words(amount: Option<Amount>) -> [u64; AMOUNT_WORDS] {
     amount.map_or([0; AMOUNT_WORDS], |amount| [1 | basic(amount) << 32, amount.bytes, amount.signature])
 }
 
-fn read_amount([lead, bytes, signature]: [u64; AMOUNT_WORDS]) -> Option<Amount> {
-    let basic = Basic::from_handle((lead >> 32) as usize);
-    (lead & 1 != 0).then_some(Amount { bytes, signature, basic })
+fn read_amount([first, bytes, signature]: [u64; AMOUNT_WORDS]) -> Option<Amount> {
+    let basic = Basic::from_handle((first >> 32) as usize);
+    (first & 1 != 0).then_some(Amount { bytes, signature, basic })
 }
 
 /// The call for a person: `MPI_Bcast(sends 8 bytes of MPI_INT, root 0)`.

@@ -201,12 +201,12 @@ pub struct HeldAccess {
     /// The bytes that it uses there: the first, and the one behind the last.
     pub there: (u64, u64),
     /// The buffers here.
-    pub buffers: Vec<Lent>,
+    pub buffers: Vec<AccessBuffer>,
 }
 
 /// A buffer of an access.
 #[derive(Clone, Debug)]
-pub struct Lent {
+pub struct AccessBuffer {
     /// It.
     pub buffer: UserBuf,
     /// The access writes it.
@@ -221,7 +221,7 @@ impl HeldAccess {
     }
 }
 
-impl Lent {
+impl AccessBuffer {
     fn described(&self) -> String {
         match self.buffer.as_contiguous() {
             Some((at, len)) => format!("{len} bytes at {at:#x}"),
@@ -230,7 +230,7 @@ impl Lent {
     }
 
     /// Only runs are compared: gaps would have to be, too.
-    fn overlaps(&self, other: &Lent) -> bool {
+    fn overlaps(&self, other: &AccessBuffer) -> bool {
         let (Some((a, a_len)), Some((b, b_len))) =
             (self.buffer.as_contiguous(), other.buffer.as_contiguous())
         else {
@@ -266,11 +266,11 @@ impl WindowWatch {
     }
 
     /// What a person is told if a call uses a buffer that an access still has.
-    pub fn reuse(&self, call: RmaCall, buffers: &[Lent]) -> Option<String> {
+    pub fn reuse(&self, call: RmaCall, buffers: &[AccessBuffer]) -> Option<String> {
         for held in &self.held {
-            for (lent, new) in held.buffers.iter().flat_map(|lent| buffers.iter().map(move |new| (lent, new)))
+            for (used, new) in held.buffers.iter().flat_map(|used| buffers.iter().map(move |new| (used, new)))
             {
-                if lent.overlaps(new) && (lent.is_written || new.is_written || lent.has_changed()) {
+                if used.overlaps(new) && (used.is_written || new.is_written || used.has_changed()) {
                     return Some(format!(
                         "{} uses {} which {} still has: it was not completed by a flush, or by the end of its epoch {WHERE}",
                         call.name(),
@@ -298,13 +298,13 @@ impl WindowWatch {
             if !which.has(held) {
                 return true;
             }
-            let changed = held.buffers.iter().find(|lent| lent.has_changed());
-            if let (None, Some(lent)) = (&complaint, changed) {
+            let changed = held.buffers.iter().find(|used| used.has_changed());
+            if let (None, Some(used)) = (&complaint, changed) {
                 complaint = Some(format!(
                     "the buffer of {}, {}, was changed before {call} completed it: a flush, or the end of the epoch, has to come first \
                      {WHERE}",
                     held.described(),
-                    lent.described()
+                    used.described()
                 ));
             }
             false
@@ -400,7 +400,7 @@ mod tests {
     #[test]
     fn buffers_are_held_until_their_kind_of_end() {
         let mut watch = WindowWatch::new(MPI_WIN_NULL);
-        let lent = |is_written, buffer: &UserBuf| Lent {
+        let access_buffer = |is_written, buffer: &UserBuf| AccessBuffer {
             buffer: buffer.clone(),
             is_written,
             content: content(buffer, 0, buffer.len()),
@@ -411,21 +411,24 @@ mod tests {
             target,
             ends: AccessEnd::Flush,
             there: (0, 20),
-            buffers: vec![lent(false, &buffer)],
+            buffers: vec![access_buffer(false, &buffer)],
         };
         watch.hold(held(1));
         watch.hold(held(2));
-        assert_eq!(watch.reuse(RmaCall::Put, &[lent(false, &buffer)]), None, "both read it");
+        assert_eq!(watch.reuse(RmaCall::Put, &[access_buffer(false, &buffer)]), None, "both read it");
         assert!(
             watch
-                .reuse(RmaCall::Get, &[lent(true, &buffer)])
+                .reuse(RmaCall::Get, &[access_buffer(true, &buffer)])
                 .unwrap()
                 .contains("which MPI_Put to bytes 0 to 19 of rank 1")
         );
         let which = |target| EndedAccesses { ends: AccessEnd::Flush, target };
         assert_eq!(watch.release("MPI_Win_flush", which(Some(1))), None);
         buffer.write(19, &[1]);
-        assert!(watch.reuse(RmaCall::Put, &[lent(false, &buffer)]).is_some(), "it was changed meanwhile");
+        assert!(
+            watch.reuse(RmaCall::Put, &[access_buffer(false, &buffer)]).is_some(),
+            "it was changed meanwhile"
+        );
         assert_eq!(
             watch.release("MPI_Win_fence", EndedAccesses { ends: AccessEnd::Fence, target: None }),
             None
@@ -436,6 +439,6 @@ mod tests {
                 .unwrap()
                 .contains("before MPI_Win_unlock_all completed")
         );
-        assert_eq!(watch.reuse(RmaCall::Get, &[lent(true, &buffer)]), None);
+        assert_eq!(watch.reuse(RmaCall::Get, &[access_buffer(true, &buffer)]), None);
     }
 }

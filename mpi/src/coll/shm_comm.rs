@@ -1,7 +1,7 @@
 //! The memory that a communicator's ranks share for its collectives, if they are all on this node.
 
 use crate::coll::shape::shape;
-use crate::coll::shm_comm_place::{Led, ShmCommPlace};
+use crate::coll::shm_comm_place::{LeaderSlot, ShmCommPlace};
 use crate::comm::agree::{Participants, number, record};
 use crate::core::error::Result;
 use crate::core::process::{Process, enter};
@@ -19,15 +19,15 @@ const LAST_SLOT: u32 = ShmComm::SLOTS - 1;
 impl Process {
     /// The world's shm communicator: that one needs no agreement.
     pub fn world_shm_comm(&mut self, rank: u32, size: u32) -> ShmCommPlace {
-        self.shm_comm_led_by_first(WORLD_SLOT, rank, size)
+        self.shm_comm_of_first(WORLD_SLOT, rank, size)
     }
 
     /// The world's shm communicator at the end.
     pub fn final_shm_comm(&mut self, rank: u32, size: u32) -> ShmCommPlace {
-        self.shm_comm_led_by_first(LAST_SLOT, rank, size)
+        self.shm_comm_of_first(LAST_SLOT, rank, size)
     }
 
-    fn shm_comm_led_by_first(&mut self, slot: u32, rank: u32, size: u32) -> ShmCommPlace {
+    fn shm_comm_of_first(&mut self, slot: u32, rank: u32, size: u32) -> ShmCommPlace {
         if size < 2 || self.checks.collectives || self.job.as_ref().is_some_and(|job| job.hosts > 1) {
             return ShmCommPlace::Never;
         }
@@ -47,23 +47,23 @@ impl Process {
     }
 
     /// A slot that this process leads, clear for a new shm communicator.
-    fn lead_slot(&mut self) -> Option<u32> {
-        if self.coll.shm_slots_led.is_empty() {
-            self.coll.shm_slots_led = vec![Led::Free; ShmComm::SLOTS as usize];
+    fn claim_slot(&mut self) -> Option<u32> {
+        if self.coll.leader_slots.is_empty() {
+            self.coll.leader_slots = vec![LeaderSlot::Free; ShmComm::SLOTS as usize];
             for slot in [WORLD_SLOT, LAST_SLOT] {
-                self.coll.shm_slots_led[slot as usize] = Led::Taken;
+                self.coll.leader_slots[slot as usize] = LeaderSlot::Taken;
             }
         }
         let slot = (0..ShmComm::SLOTS).find(|&slot| self.is_clear(slot))?;
-        self.coll.shm_slots_led[slot as usize] = Led::Taken;
+        self.coll.leader_slots[slot as usize] = LeaderSlot::Taken;
         Some(slot)
     }
 
     fn is_clear(&mut self, slot: u32) -> bool {
-        match self.coll.shm_slots_led[slot as usize] {
-            Led::Free => true,
-            Led::Taken => false,
-            Led::Leaving(size) => {
+        match self.coll.leader_slots[slot as usize] {
+            LeaderSlot::Free => true,
+            LeaderSlot::Taken => false,
+            LeaderSlot::Leaving(size) => {
                 self.engine_mut().is_some_and(|engine| engine.transport().clear_shm_slot(slot, size))
             }
         }
@@ -75,9 +75,9 @@ impl Process {
         shm_comm.leave();
         let ShmMember { leader, slot, size, .. } = shm_comm.member();
         if self.job.as_ref().is_some_and(|job| job.rank == leader)
-            && let Some(led) = self.coll.shm_slots_led.get_mut(slot as usize)
+            && let Some(slot) = self.coll.leader_slots.get_mut(slot as usize)
         {
-            *led = Led::Leaving(size);
+            *slot = LeaderSlot::Leaving(size);
         }
     }
 }
@@ -96,7 +96,7 @@ pub fn agree(call: &'static str, comm: MPI_Comm) -> Result {
         return Ok(());
     }
     let (participants, rank, size) = (Participants::local(call, this), this.rank, this.group.size());
-    let slot = if rank == 0 { process.lead_slot() } else { None };
+    let slot = if rank == 0 { process.claim_slot() } else { None };
     drop(process);
     let all = participants.allgather(&record(&[slot.map_or(u64::MAX, u64::from)]))?;
     let leader: Peer = participants.member(0);

@@ -40,7 +40,7 @@ impl ShmCommPlace {
 
 /// A slot in this rank's region.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Led {
+pub enum LeaderSlot {
     /// Nobody has used it, or all have left.
     Free,
     /// A communicator has it.

@@ -66,7 +66,8 @@ impl Participants {
 
     /// Everybody's record, in the order of ranks. All records are equally long.
     pub fn allgather(&self, mine: &[u8]) -> Result<Vec<u8>> {
-        self.seat().allgather(mine, |to, out, from, len| self.exchange(self.member(to), out, from, len))
+        self.agreement_rank()
+            .allgather(mine, |to, out, from, len| self.exchange(self.member(to), out, from, len))
     }
 
     /// Nobody goes on before all have come: messages to one rank each, whatever else the network can do.
@@ -76,7 +77,7 @@ impl Participants {
 
     /// The greatest of everybody's numbers.
     pub fn max(&self, mine: u64) -> Result<u64> {
-        self.seat().max(mine, |to, out, from, len| self.exchange(self.member(to), out, from, len))
+        self.agreement_rank().max(mine, |to, out, from, len| self.exchange(self.member(to), out, from, len))
     }
 
     /// Everybody's record, however long each is, in the order of ranks.
@@ -142,7 +143,7 @@ impl Participants {
         self.receive(from, 0).map(drop)
     }
 
-    fn seat(&self) -> AgreementRank {
+    fn agreement_rank(&self) -> AgreementRank {
         AgreementRank { rank: self.rank, size: self.group.size() }
     }
 
@@ -349,8 +350,9 @@ mod tests {
             for greatest in 0..size {
                 let number =
                     |rank: u32| if rank == greatest { u64::MAX - 1 } else { u64::from(rank * 7 % size) };
-                let all = on_all(size, |seat, mail| {
-                    seat.max(number(seat.rank), |to, out, from, len| mail.exchange(to, out, from, len))
+                let all = on_all(size, |member, mail| {
+                    member
+                        .max(number(member.rank), |to, out, from, len| mail.exchange(to, out, from, len))
                         .unwrap()
                 });
                 assert_eq!(all, vec![(u64::MAX - 1, rounds(size)); size as usize], "{greatest} of {size}");
@@ -363,9 +365,9 @@ mod tests {
         for size in SIZES {
             for len in [0, 1, 8, 24] {
                 let record = |rank: u32| vec![rank as u8 + 1; len];
-                let all = on_all(size, |seat, mail| {
+                let all = on_all(size, |member, mail| {
                     let exchange = |to, out: &[u8], from, len| mail.exchange(to, out, from, len);
-                    seat.allgather(&record(seat.rank), exchange).unwrap()
+                    member.allgather(&record(member.rank), exchange).unwrap()
                 });
                 let expected: Vec<u8> = (0..size).flat_map(record).collect();
                 assert_eq!(
@@ -383,12 +385,12 @@ mod tests {
         for size in SIZES {
             for late in [0, size / 2, size - 1] {
                 let come = AtomicU32::new(0);
-                let seen = on_all(size, |seat, mail| {
-                    if seat.rank == late {
+                let seen = on_all(size, |member, mail| {
+                    if member.rank == late {
                         std::thread::sleep(Duration::from_millis(5));
                     }
                     come.fetch_add(1, Ordering::SeqCst);
-                    seat.allgather(&[], |to, out, from, len| mail.exchange(to, out, from, len)).unwrap();
+                    member.allgather(&[], |to, out, from, len| mail.exchange(to, out, from, len)).unwrap();
                     come.load(Ordering::SeqCst)
                 });
                 assert_eq!(seen, vec![(size, rounds(size)); size as usize], "{late} of {size} is late");
@@ -398,15 +400,15 @@ mod tests {
 
     #[test]
     fn a_fault_of_a_message_ends_an_agreement() {
-        let seat = AgreementRank { rank: 2, size: 5 };
+        let member = AgreementRank { rank: 2, size: 5 };
         let mut left = 2;
         let mut exchange = |_: u32, out: &[u8], _: u32, _: usize| {
             left -= 1;
             if left == 0 { Err(fail(MPI_ERR_OTHER, "a fault")) } else { Ok(out.to_vec()) }
         };
-        assert_eq!(seat.max(7, &mut exchange).unwrap_err().text(), "a fault");
+        assert_eq!(member.max(7, &mut exchange).unwrap_err().text(), "a fault");
         assert_eq!(left, 0, "nothing is sent after it");
         let fails = |_: u32, _: &[u8], _: u32, _: usize| Err(fail(MPI_ERR_OTHER, "a fault"));
-        assert!(seat.allgather(&[1], fails).is_err());
+        assert!(member.allgather(&[1], fails).is_err());
     }
 }

@@ -65,7 +65,7 @@ fn create(group: MPI_Group, tag: &str, info: MPI_Info, errhandler: MPI_Errhandle
         return Ok(MPI_COMM_NULL);
     }
     let participants = participants("MPI_Comm_create_from_group", &process, &group, tag)?;
-    let mine = process.lead_contexts();
+    let mine = process.allocate_contexts();
     drop(process);
     let first = participants.bcast(0, (participants.rank == 0).then_some(&record(&[mine.first()])))?;
     keep(origin, in_block(number(&first, 0), participants.rank, group, None), hints, errhandler)
@@ -95,7 +95,7 @@ fn join(
     } else {
         None
     };
-    let mine = process.lead_contexts();
+    let mine = process.allocate_contexts();
     drop(process);
     keep(local_group, join_over(participants, leader, bridge, mine)?, hints, errhandler)
 }

@@ -24,7 +24,7 @@ entry! {
         let (newintercomm, joint) = meet_with("MPI_Intercomm_create", local_comm, arguments, |(_, joint), record| {
             record.root = Some(Root::Rank(joint.leader));
         })?;
-        let mine = enter().lead_contexts();
+        let mine = enter().allocate_contexts();
         newintercomm.set(adopt(local_comm, join_over(joint.participants, joint.leader, joint.bridge, mine)?)?);
         Ok(())
     }
@@ -75,7 +75,7 @@ pub fn agreed_context(call: &'static str, comm: MPI_Comm, mine: Contexts) -> Res
 
 /// `MPI_Comm_create` on an intercommunicator: the parts of both sides.
 pub fn create(comm: MPI_Comm, part: &Group) -> Result<MPI_Comm> {
-    let mine = enter().lead_contexts();
+    let mine = enter().allocate_contexts();
     let (participants, remote) = sides("MPI_Comm_create", comm)?;
     let place = own_place(&participants, part);
     let both =
@@ -198,7 +198,7 @@ fn no_leader(name: &str, rank: c_int) -> Box<crate::core::error::Error> {
 }
 
 fn merge(intercomm: MPI_Comm, high: bool) -> Result<MPI_Comm> {
-    let mine = enter().lead_contexts();
+    let mine = enter().allocate_contexts();
     let (participants, remote) = sides("MPI_Intercomm_merge", intercomm)?;
     let both = tell_both("MPI_Intercomm_merge", intercomm, &record(&[u64::from(high), mine.first()]))?;
     let (our_high, their_high) = (number(&both.ours, 0), number(&both.theirs, 0));

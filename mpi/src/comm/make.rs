@@ -166,7 +166,7 @@ pub fn child_context(call: &'static str, comm: MPI_Comm) -> Result<(u64, Context
     if let Some(child) = process.comm_mut(comm)?.children.child() {
         return Ok(child);
     }
-    let mine = process.lead_contexts();
+    let mine = process.allocate_contexts();
     let this = process.comm(comm)?;
     let (local, inter) = (Participants::local(call, this), this.remote.is_some());
     drop(process);
@@ -217,7 +217,7 @@ fn subgroup(group: Group, whole: &Group) -> Result<Group> {
 
 fn create(comm: MPI_Comm, group: &Group) -> Result<MPI_Comm> {
     let mut process = enter();
-    let mine = process.lead_contexts();
+    let mine = process.allocate_contexts();
     let this = process.comm(comm)?;
     let (participants, me) = (Participants::local("MPI_Comm_create", this), this.group.peer(this.rank));
     drop(process);
@@ -230,7 +230,7 @@ fn create(comm: MPI_Comm, group: &Group) -> Result<MPI_Comm> {
 
 fn create_group(comm: MPI_Comm, group: MPI_Group, tag: c_int) -> Result<MPI_Comm> {
     let mut process = enter();
-    let mine = process.lead_contexts();
+    let mine = process.allocate_contexts();
     let this = process.comm(comm)?;
     if this.remote.is_some() {
         return Err(fail(MPI_ERR_COMM, "this is an intercommunicator; an intracommunicator is needed"));
@@ -256,7 +256,7 @@ fn create_group(comm: MPI_Comm, group: MPI_Group, tag: c_int) -> Result<MPI_Comm
 /// Splits, once the members have [`met`]: every one tells color, key and a block of contexts that the first of its color gives to all.
 pub fn split(call: &'static str, comm: MPI_Comm, color: c_int, key: c_int) -> Result<MPI_Comm> {
     let mut process = enter();
-    let mine = process.lead_contexts();
+    let mine = process.allocate_contexts();
     let this = process.comm(comm)?;
     let (participants, inter) = (Participants::local(call, this), this.remote.is_some());
     drop(process);

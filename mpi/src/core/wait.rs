@@ -141,7 +141,7 @@ pub fn yields_max(cores: &CoreBudget) -> u32 {
     if !cores.is_oversubscribed() {
         return YIELDS_MAX;
     }
-    if cores.ranks_per_core() <= 2 { PAIRED_YIELDS_MAX } else { CROWDED_YIELDS_MAX }
+    if cores.ranks_per_core() <= 2 { PAIRED_YIELDS_MAX } else { OVERSUBSCRIBED_YIELDS_MAX }
 }
 
 /// Waits for an event.

@@ -102,7 +102,7 @@ fn start(required: c_int) -> Result {
     let mut own = Comm::new(SELF_CONTEXT, 0, Group::range(rank, 1), None);
     own.name = "MPI_COMM_SELF".into();
     own.errhandler = world.errhandler;
-    own.children = process.lead_contexts();
+    own.children = process.allocate_contexts();
     process.objects.comms.set_predefined(Some(world), Some(own));
     let in_sessions = !process.objects.sessions.is_empty();
     let networked = process.engine_mut().is_some_and(|engine| engine.transport().is_networked());
@@ -187,7 +187,7 @@ pub fn attach(process: &mut Process) -> Result {
     crate::core::forked::watch();
     crate::core::panic::explain();
     crate::core::bad_memory::explain(job.rank);
-    process.coll.contexts_led = CONTEXTS_PREDEFINED + CONTEXTS_PER_BLOCK;
+    process.coll.contexts_allocated = CONTEXTS_PREDEFINED + CONTEXTS_PER_BLOCK;
     publish_state(&job, RankState::Running);
     if job.takes_leave() {
         // SAFETY: the C library calls it once, at the exit or before it unloads this library.
@@ -371,12 +371,12 @@ fn publish_state(job: &Job, state: RankState) {
 
 impl process::Process {
     /// A block of contexts that this process is the first to name.
-    pub fn lead_contexts(&mut self) -> Contexts {
+    pub fn allocate_contexts(&mut self) -> Contexts {
         if self.worlds.has_met() {
             return Contexts::drawn(spawn::chance(), CONTEXTS_PER_BLOCK);
         }
-        let count = self.coll.contexts_led;
-        self.coll.contexts_led = count.wrapping_add(CONTEXTS_PER_BLOCK);
+        let count = self.coll.contexts_allocated;
+        self.coll.contexts_allocated = count.wrapping_add(CONTEXTS_PER_BLOCK);
         let me = self.own_peer();
         Contexts::block(me, count, CONTEXTS_PER_BLOCK)
     }

@@ -7,8 +7,8 @@ use super::object::{Constants, MemoryRoute, Window};
 use super::place::TargetElements;
 use super::tables::RankTable;
 use crate::check::windows::{
-    AccessEnd, AccessedBytes, EndedAccesses, HeldAccess, Lent, WindowWatch, conflict, content, find_conflict,
-    stored,
+    AccessBuffer, AccessEnd, AccessedBytes, EndedAccesses, HeldAccess, WindowWatch, conflict, content,
+    find_conflict, stored,
 };
 use crate::coll::barrier_on;
 use crate::core::arguments::buffer;
@@ -53,7 +53,7 @@ struct WatchedAccess {
     ends: AccessEnd,
     /// What it uses at the target, and where each run begins in its packed bytes.
     runs: Vec<(AccessedBytes, usize)>,
-    buffers: Vec<Lent>,
+    buffers: Vec<AccessBuffer>,
     /// Which of the buffers has the bytes that the target has afterwards.
     content: Option<UserBuf>,
 }
@@ -90,9 +90,9 @@ fn plan(process: &Process, win: MPI_Win, access: &RmaAccess) -> Result<Option<Wa
     };
     let content =
         if access.call.is_get() { into.clone() } else { from.clone().filter(|_| access.call.is_put()) };
-    let lent = |buffer: UserBuf, is_written| Lent { buffer, is_written, content: 0 };
-    let reads = [from, compared].into_iter().flatten().map(|buffer| lent(buffer, false));
-    let buffers = reads.chain(into.map(|buffer| lent(buffer, true))).collect();
+    let access_buffer = |buffer: UserBuf, is_written| AccessBuffer { buffer, is_written, content: 0 };
+    let reads = [from, compared].into_iter().flatten().map(|buffer| access_buffer(buffer, false));
+    let buffers = reads.chain(into.map(|buffer| access_buffer(buffer, true))).collect();
     // Nobody may store meanwhile; in a dynamic window the memory may be gone, and what a flush ends only its origin knows.
     let content = content.filter(|_| ends != AccessEnd::Flush && !window.is_dynamic());
     let runs = runs(&place, base_of(window, target), whole);
@@ -178,8 +178,8 @@ impl WatchedAccess {
     }
 
     fn note_contents(&mut self) {
-        for lent in &mut self.buffers {
-            lent.content = content(&lent.buffer, 0, lent.buffer.len());
+        for used in &mut self.buffers {
+            used.content = content(&used.buffer, 0, used.buffer.len());
         }
         let Some(buffer) = &self.content else { return };
         for (run, before) in &mut self.runs {

@@ -32,12 +32,12 @@ entry! {
         port_name: AtRoot<Cow<'_, str>>, info: MPI_Info, root: c_int, comm: MPI_Comm, newcomm: Handed<'_, MPI_Comm>,
     ) on comm {
         const CALL: &str = "MPI_Comm_accept";
-        let seat = ConnectingProcess::of(CALL, comm, root)?;
-        let door = seat.at_root(|| {
+        let connecting = ConnectingProcess::of(CALL, comm, root)?;
+        let door = connecting.at_root(|| {
             enter().hints(info)?;
             door_of(&port_name.get()?)
         });
-        newcomm.set(seat.introduce(true, |mine| Ok((accept(CALL, door?, mine, |_| None)?, None)))?);
+        newcomm.set(connecting.introduce(true, |mine| Ok((accept(CALL, door?, mine, |_| None)?, None)))?);
         Ok(())
     }
 
@@ -46,9 +46,9 @@ entry! {
         port_name: AtRoot<Cow<'_, str>>, info: MPI_Info, root: c_int, comm: MPI_Comm, newcomm: Handed<'_, MPI_Comm>,
     ) on comm {
         const CALL: &str = "MPI_Comm_connect";
-        let seat = ConnectingProcess::of(CALL, comm, root)?;
-        let way = seat.at_root(|| Ok((port_name.get()?.into_owned(), patience(info)?)));
-        newcomm.set(seat.introduce(false, |mine| {
+        let connecting = ConnectingProcess::of(CALL, comm, root)?;
+        let way = connecting.at_root(|| Ok((port_name.get()?.into_owned(), patience(info)?)));
+        newcomm.set(connecting.introduce(false, |mine| {
             let (name, patience) = way?;
             Ok((connect(CALL, &name, patience, mine)?, None))
         })?);

@@ -41,13 +41,13 @@ fn over(fd: RawFd, name: &str) -> Result<MPI_Comm> {
     let (theirs, far) = swap(fd, number, name).map_err(|error| {
         fail(MPI_ERR_ARG, format!("fd is {fd}, over which the other process cannot be reached: {error}"))
     })?;
-    let seat = ConnectingProcess::of(CALL, MPI_COMM_SELF, 0)?;
+    let connecting = ConnectingProcess::of(CALL, MPI_COMM_SELF, 0)?;
     if number < theirs {
         let door = ports::door_of(name)?;
-        return seat.introduce(true, |mine| Ok((accept(CALL, door, mine, |_| None)?, None)));
+        return connecting.introduce(true, |mine| Ok((accept(CALL, door, mine, |_| None)?, None)));
     }
     let patience = std::time::Duration::from_secs(CONNECT_S);
-    seat.introduce(false, |mine| Ok((connect(CALL, &far, patience, mine)?, None)))
+    connecting.introduce(false, |mine| Ok((connect(CALL, &far, patience, mine)?, None)))
 }
 
 /// The socket stays the program's, and has nothing of the library's in it afterwards.

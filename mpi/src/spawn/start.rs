@@ -32,9 +32,9 @@ entry! {
         command: AtRoot<Cow<'_, str>>, argv: AtRoot<Argv<'_>>, maxprocs: c_int, info: MPI_Info, root: c_int,
         comm: MPI_Comm, intercomm: Handed<'_, MPI_Comm>, array_of_errcodes: OutArray<'_, c_int>,
     ) on comm {
-        let seat = ConnectingProcess::of("MPI_Comm_spawn", comm, root)?;
-        let programs = seat.at_root(|| Ok(vec![program(&command.get()?, argv.get()?, maxprocs, info)?]));
-        intercomm.set(spawn("MPI_Comm_spawn", seat, programs, i64::from(maxprocs), array_of_errcodes)?);
+        let connecting = ConnectingProcess::of("MPI_Comm_spawn", comm, root)?;
+        let programs = connecting.at_root(|| Ok(vec![program(&command.get()?, argv.get()?, maxprocs, info)?]));
+        intercomm.set(spawn("MPI_Comm_spawn", connecting, programs, i64::from(maxprocs), array_of_errcodes)?);
         Ok(())
     }
 
@@ -44,8 +44,8 @@ entry! {
         array_of_maxprocs: Array<'_, c_int>, array_of_info: Array<'_, MPI_Info>, root: c_int, comm: MPI_Comm,
         intercomm: Handed<'_, MPI_Comm>, array_of_errcodes: OutArray<'_, c_int>,
     ) on comm {
-        let seat = ConnectingProcess::of("MPI_Comm_spawn_multiple", comm, root)?;
-        let programs = seat.at_root(|| {
+        let connecting = ConnectingProcess::of("MPI_Comm_spawn_multiple", comm, root)?;
+        let programs = connecting.at_root(|| {
             let count = usize::try_from(count).ok().filter(|count| *count > 0);
             let count = count.ok_or_else(|| fail(MPI_ERR_COUNT, "count must be positive"))?;
             let (commands, argvs) = (array_of_commands.of(count)?, array_of_argv.of(count)?);
@@ -53,10 +53,10 @@ entry! {
             let one = |at: usize| program(&commands[at], argvs[at], most[at], infos[at]);
             (0..count).map(one).collect()
         });
-        let most = usize::try_from(count).ok().filter(|_| seat.is_root());
+        let most = usize::try_from(count).ok().filter(|_| connecting.is_root());
         let most = most.and_then(|count| array_of_maxprocs.of(count).ok()).unwrap_or_default();
         let wanted = most.iter().map(|most| i64::from(*most).max(0)).sum();
-        intercomm.set(spawn("MPI_Comm_spawn_multiple", seat, programs, wanted, array_of_errcodes)?);
+        intercomm.set(spawn("MPI_Comm_spawn_multiple", connecting, programs, wanted, array_of_errcodes)?);
         Ok(())
     }
 }
@@ -110,14 +110,14 @@ fn reserved_hints(hints: &Info) -> Vec<(String, String)> {
 
 fn spawn(
     call: &'static str,
-    seat: ConnectingProcess,
+    connecting: ConnectingProcess,
     programs: Result<Vec<Program>>,
     wanted: i64,
     errcodes: OutArray<'_, c_int>,
 ) -> Result<MPI_Comm> {
     // The arguments count at the root only, and all have an array of codes.
-    let wanted = seat.roots_number(u64::try_from(wanted).unwrap_or(0))? as u32;
-    let made = seat.introduce(true, |mine| start_and_accept(call, programs?, mine));
+    let wanted = connecting.roots_number(u64::try_from(wanted).unwrap_or(0))? as u32;
+    let made = connecting.introduce(true, |mine| start_and_accept(call, programs?, mine));
     let (count, code) = match &made {
         Ok(comm) => (remote_size(*comm), MPI_SUCCESS),
         Err(error) => (wanted, error.code()),
@@ -187,14 +187,14 @@ pub fn meet_parent() -> Result {
         return Ok(());
     }
     const CALL: &str = "MPI_Init";
-    let seat = ConnectingProcess::of(CALL, MPI_COMM_WORLD, 0)?;
-    let port = seat.at_root(|| {
+    let connecting = ConnectingProcess::of(CALL, MPI_COMM_WORLD, 0)?;
+    let port = connecting.at_root(|| {
         let launcher = launcher()?;
         let found = launcher.get(PARENT_KEY).map_err(|why| fail(MPI_ERR_OTHER, why))?;
         found.ok_or_else(no_port)
     });
     let patience = std::time::Duration::from_secs(CONNECT_S);
-    let parent = seat.introduce(false, |mine| Ok((connect(CALL, &port?, patience, mine)?, None)))?;
+    let parent = connecting.introduce(false, |mine| Ok((connect(CALL, &port?, patience, mine)?, None)))?;
     let mut process = enter();
     process.comm_mut(parent)?.name = "MPI_COMM_PARENT".into();
     process.worlds.parent = parent;

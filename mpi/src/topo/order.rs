@@ -18,9 +18,9 @@ pub(super) type RankOrder = Vec<u32>;
 /// For a grid in row-major order, among members on these hosts; `None`: as they are.
 pub(super) fn of_grid(dims: &[u32], periods: &[bool], hosts: &Nodes) -> Option<RankOrder> {
     let grid = OrderedGrid { dims, periods };
-    let seats = Seats::new(hosts);
-    let cost = |blocks: &GridBlocks| grid.crossings(|place| seats.host[blocks.turn(place)]);
-    let best = candidates(dims, &seats).into_iter().min_by_key(cost)?;
+    let members = MembersByHost::new(hosts);
+    let cost = |blocks: &GridBlocks| grid.crossings(|place| members.host[blocks.turn(place)]);
+    let best = candidates(dims, &members).into_iter().min_by_key(cost)?;
     let as_they_are = grid.crossings(|place| hosts.of(place));
     let order = (0..hosts.size()).map(|place| hosts.rank_at(best.turn(place) as u32));
     (cost(&best) < as_they_are).then(|| order.collect())
@@ -28,8 +28,8 @@ pub(super) fn of_grid(dims: &[u32], periods: &[bool], hosts: &Nodes) -> Option<R
 
 /// For a graph: the neighbors of each node, and the weights of the edges to them. An edge may be there at both ends.
 pub(super) fn of_graph(neighbors: &[Vec<(u32, u64)>], hosts: &Nodes) -> Option<RankOrder> {
-    let seats = Seats::new(hosts);
-    let filled = fill(neighbors, &seats);
+    let members = MembersByHost::new(hosts);
+    let filled = fill(neighbors, &members);
     let mut order = vec![0; filled.len()];
     for (turn, &node) in (0..).zip(&filled) {
         order[node as usize] = hosts.rank_at(turn);
@@ -43,19 +43,19 @@ pub(super) fn of_graph(neighbors: &[Vec<(u32, u64)>], hosts: &Nodes) -> Option<R
 }
 
 /// The members, host after host: the turns in which places are given away.
-struct Seats {
+struct MembersByHost {
     /// The host of each turn.
     host: Vec<u32>,
     /// How many members each host has.
     sizes: Vec<u32>,
 }
 
-impl Seats {
-    fn new(hosts: &Nodes) -> Seats {
+impl MembersByHost {
+    fn new(hosts: &Nodes) -> MembersByHost {
         let sizes: Vec<u32> = (0..hosts.count()).map(|host| hosts.places_of(host).1).collect();
         let all = (0u32..).zip(&sizes);
         let host = all.flat_map(|(host, &size)| std::iter::repeat_n(host, size as usize)).collect();
-        Seats { host, sizes }
+        MembersByHost { host, sizes }
     }
 
     fn largest(&self) -> u64 {
@@ -125,11 +125,11 @@ impl GridBlocks {
 }
 
 /// The blocks to try: all that a host has room for, or only those that fill it where trying all would take long.
-fn candidates(dims: &[u32], seats: &Seats) -> Vec<GridBlocks> {
-    let all = shapes(dims, seats.largest());
-    let steps = all.len() as u64 * seats.host.len() as u64 * dims.len() as u64;
+fn candidates(dims: &[u32], members: &MembersByHost) -> Vec<GridBlocks> {
+    let all = shapes(dims, members.largest());
+    let steps = all.len() as u64 * members.host.len() as u64 * dims.len() as u64;
     let volume = |shape: &[u32]| shape.iter().map(|&length| u64::from(length)).product::<u64>();
-    let tried = |shape: &&Vec<u32>| steps <= REORDER_STEPS_MAX || volume(shape) == seats.largest();
+    let tried = |shape: &&Vec<u32>| steps <= REORDER_STEPS_MAX || volume(shape) == members.largest();
     all.iter().filter(tried).map(|shape| GridBlocks::new(dims, shape)).collect()
 }
 
@@ -146,7 +146,7 @@ fn shapes(dims: &[u32], places_max: u64) -> Vec<Vec<u32>> {
 
 /// All nodes, those of the first host first. Who has most edges to those that a host has already is next, and among
 /// equals who has been a neighbor for the longest time, so that a host's part grows evenly to all sides.
-fn fill(neighbors: &[Vec<(u32, u64)>], seats: &Seats) -> Vec<u32> {
+fn fill(neighbors: &[Vec<(u32, u64)>], members: &MembersByHost) -> Vec<u32> {
     let mut filling = Filling {
         taken: vec![false; neighbors.len()],
         near: vec![Near::default(); neighbors.len()],
@@ -154,7 +154,7 @@ fn fill(neighbors: &[Vec<(u32, u64)>], seats: &Seats) -> Vec<u32> {
         lowest: 0,
     };
     let mut order = Vec::with_capacity(neighbors.len());
-    for (host, &size) in (0..).zip(&seats.sizes) {
+    for (host, &size) in (0..).zip(&members.sizes) {
         filling.next.clear();
         for _ in 0..size {
             let node = filling.choose();

@@ -33,29 +33,31 @@ pub(crate) fn lay_out(
     };
     let mut remarks = Vec::new();
     let places = BindTargets { host: &usable, units: units(&usable, level, bind.width), level };
-    let seats = places.in_order(&bind.order, &node_of, &mut remarks);
-    let taken: Vec<usize> = seats.into_iter().cycle().take(ranks as usize).collect();
+    let mapping = places.in_order(&bind.order, &node_of, &mut remarks);
+    let taken: Vec<usize> = mapping.into_iter().cycle().take(ranks as usize).collect();
     let taken = match bind.rank_by {
         Some(part) => take_turns(&places.by_part(&taken, part)),
         None => taken,
     };
     remarks.extend(places.shortage(bind.width));
     let mut sets: Vec<Vec<u32>> = taken.iter().map(|&unit| places.units[unit].clone()).collect();
-    if let Some(crowd) = places.crowd(&taken, bind) {
+    if let Some(overload) = places.overload(&taken, bind) {
         match bind.overload {
             _ if !bind.is_said => {
                 sets.clear();
-                remarks
-                    .push(format!("ranks are not bound, since {crowd}; --bind-to binds them all the same"));
+                remarks.push(format!(
+                    "ranks are not bound, since {overload}; --bind-to binds them all the same"
+                ));
             }
             Overload::Allowed => {}
             // More ranks than the host has cores share them wherever they are bound.
             Overload::Told if level < Level::Core && places.is_full(ranks, bind) => {}
             Overload::Told => {
-                remarks.push(format!("{crowd}, so that some share one: start fewer, or leave out --bind-to"));
+                remarks
+                    .push(format!("{overload}, so that some share one: start fewer, or leave out --bind-to"));
             }
             Overload::Refused => {
-                return Err(Refusal::usage(format!("--bind-to with no-overload: {crowd}")));
+                return Err(Refusal::usage(format!("--bind-to with no-overload: {overload}")));
             }
         }
     }
@@ -105,7 +107,7 @@ struct BindTargets<'a> {
 }
 
 impl BindTargets<'_> {
-    /// The unit of each seat, in the order in which ranks take them.
+    /// Units, in the order in which ranks are mapped to them.
     fn in_order(
         &self,
         order: &BindOrder,
@@ -146,9 +148,9 @@ impl BindTargets<'_> {
         units.flat_map(|unit| std::iter::repeat_n(unit, number as usize)).collect()
     }
 
-    /// Seats that lie in the same part.
-    fn by_part(&self, seats: &[usize], part: Level) -> Vec<Vec<usize>> {
-        group(seats, |&unit| self.host.part_of(part, self.units[unit][0]))
+    /// Units that lie in the same part.
+    fn by_part(&self, units: &[usize], part: Level) -> Vec<Vec<usize>> {
+        group(units, |&unit| self.host.part_of(part, self.units[unit][0]))
     }
 
     /// What to say where a rank gets less than it should.
@@ -161,11 +163,11 @@ impl BindTargets<'_> {
     }
 
     /// What to say where ranks have to share what each should have alone.
-    fn crowd(&self, taken: &[usize], bind: &Bind) -> Option<String> {
+    fn overload(&self, taken: &[usize], bind: &Bind) -> Option<String> {
         let mut users = vec![0; self.units.len()];
         taken.iter().for_each(|&unit| users[unit] += 1);
-        let is_crowded = |(unit, &users): (&Vec<u32>, &usize)| users > self.room(unit, bind.threads);
-        if !self.units.iter().zip(&users).any(is_crowded) {
+        let is_overloaded = |(unit, &users): (&Vec<u32>, &usize)| users > self.room(unit, bind.threads);
+        if !self.units.iter().zip(&users).any(is_overloaded) {
             return None;
         }
         let (ranks, count) = (taken.len(), users.iter().filter(|users| **users > 0).count());

@@ -23,28 +23,28 @@ pub(crate) enum RankBy {
 }
 
 impl RankBy {
-    /// Gives the ranks of one program, placed on these seats, other numbers.
-    fn number(self, seats: &mut [u32]) {
+    /// Gives the ranks of one program, placed on these hosts, other numbers.
+    fn number(self, hosts: &mut [u32]) {
         let mut counts: Vec<(u32, usize)> = Vec::new();
-        for &seat in &*seats {
-            match counts.iter_mut().find(|(other, _)| *other == seat) {
+        for &host in &*hosts {
+            match counts.iter_mut().find(|(other, _)| *other == host) {
                 Some((_, count)) => *count += 1,
-                None => counts.push((seat, 1)),
+                None => counts.push((host, 1)),
             }
         }
         let in_order: Vec<u32> = match self {
             RankBy::Place => return,
             RankBy::Slot => {
-                counts.into_iter().flat_map(|(seat, count)| std::iter::repeat_n(seat, count)).collect()
+                counts.into_iter().flat_map(|(host, count)| std::iter::repeat_n(host, count)).collect()
             }
             RankBy::Node => {
                 let most = counts.iter().map(|(_, count)| *count).max().unwrap_or_default();
                 let turn =
-                    |turn| counts.iter().filter(move |(_, count)| turn < *count).map(|(seat, _)| *seat);
+                    |turn| counts.iter().filter(move |(_, count)| turn < *count).map(|(host, _)| *host);
                 (0..most).flat_map(turn).collect()
             }
         };
-        seats.copy_from_slice(&in_order);
+        hosts.copy_from_slice(&in_order);
     }
 }
 
@@ -78,7 +78,7 @@ pub(crate) fn place(settings: &mut PlanSettings, cores: u32) -> Result<Placement
     let bounds = given.filter(|_| !settings.launcher_is_users);
     check_hosts(bounds, &settings.apps, settings.hostfile.is_some().then_some(common.as_deref()).flatten())?;
     let mut builder =
-        Builder { seats: Vec::new(), host_of: Vec::new(), map_by: settings.map_by, named: false };
+        Builder { hosts: Vec::new(), host_of: Vec::new(), map_by: settings.map_by, named: false };
     for app in &mut settings.apps {
         let mut pool = pool(app, common.as_deref())?;
         if settings.nolocal {
@@ -156,7 +156,7 @@ fn offered(pool: &[Host], map_by: MapBy) -> u32 {
 }
 
 struct Builder {
-    seats: Vec<PlacedHost>,
+    hosts: Vec<PlacedHost>,
     host_of: Vec<u32>,
     map_by: MapBy,
     /// Whether the user has named hosts.
@@ -166,17 +166,18 @@ struct Builder {
 impl Builder {
     fn place(&mut self, pool: Option<Vec<Host>>, count: u32) {
         let here = || vec![Host { name: "localhost".into(), slots: None }];
-        let pool: Vec<usize> = pool.unwrap_or_else(here).into_iter().map(|host| self.seat(host)).collect();
+        let pool: Vec<usize> =
+            pool.unwrap_or_else(here).into_iter().map(|host| self.host_index(host)).collect();
         let mut left = count;
         while left > 0 {
             // Whoever is behind the others, perhaps since another program came first, has its turn; when all slots are
             // taken, they are taken again.
-            let Some(lap) = pool.iter().map(|&seat| self.lap(seat)).min() else { return };
-            for &seat in &pool {
-                if self.lap(seat) == lap {
-                    let quota = self.quota(seat).min(left);
-                    self.host_of.extend(std::iter::repeat_n(seat as u32, quota as usize));
-                    self.seats[seat].taken += quota;
+            let Some(lap) = pool.iter().map(|&host| self.lap(host)).min() else { return };
+            for &host in &pool {
+                if self.lap(host) == lap {
+                    let quota = self.quota(host).min(left);
+                    self.host_of.extend(std::iter::repeat_n(host as u32, quota as usize));
+                    self.hosts[host].taken += quota;
                     left -= quota;
                 }
             }
@@ -184,8 +185,8 @@ impl Builder {
     }
 
     /// How often a host has been full, and where hosts have one rank at a turn, how many it has had since.
-    fn lap(&self, seat: usize) -> (u32, u32) {
-        let (taken, slots) = (self.seats[seat].taken, slots(&self.seats[seat].host));
+    fn lap(&self, host: usize) -> (u32, u32) {
+        let (taken, slots) = (self.hosts[host].taken, slots(&self.hosts[host].host));
         match self.map_by {
             MapBy::Node => (taken / slots, taken % slots),
             MapBy::PerNode(number) | MapBy::PerPart(number, _) => (taken / number, 0),
@@ -194,46 +195,46 @@ impl Builder {
     }
 
     /// Ranks that a host gets at its turn: what is left of its quota.
-    fn quota(&self, seat: usize) -> u32 {
-        let rest = |of: u32| of - self.seats[seat].taken % of;
+    fn quota(&self, host: usize) -> u32 {
+        let rest = |of: u32| of - self.hosts[host].taken % of;
         match self.map_by {
             MapBy::Node => 1,
             MapBy::PerNode(number) | MapBy::PerPart(number, _) => rest(number),
-            MapBy::Slot => rest(slots(&self.seats[seat].host)),
+            MapBy::Slot => rest(slots(&self.hosts[host].host)),
         }
     }
 
     /// The names of this machine are one host.
-    fn seat(&mut self, host: Host) -> usize {
-        let same = |seat: &PlacedHost| {
-            seat.host.name == host.name || (is_local(&seat.host.name) && is_local(&host.name))
+    fn host_index(&mut self, host: Host) -> usize {
+        let same = |placed: &PlacedHost| {
+            placed.host.name == host.name || (is_local(&placed.host.name) && is_local(&host.name))
         };
-        match self.seats.iter().position(same) {
-            Some(seat) => seat,
+        match self.hosts.iter().position(same) {
+            Some(index) => index,
             None => {
-                self.seats.push(PlacedHost { host, taken: 0 });
-                self.seats.len() - 1
+                self.hosts.push(PlacedHost { host, taken: 0 });
+                self.hosts.len() - 1
             }
         }
     }
 
     /// Hosts without ranks take no part.
     fn finish(self, cores: u32) -> Result<Placement, Refusal> {
-        let slots_of = |seat: &PlacedHost| (seat.host.name.clone(), slots(&seat.host));
+        let slots_of = |host: &PlacedHost| (host.host.name.clone(), slots(&host.host));
         let allocation: Vec<(String, u32)> = match self.named {
-            true => self.seats.iter().map(slots_of).collect(),
+            true => self.hosts.iter().map(slots_of).collect(),
             false => vec![("localhost".into(), cores)],
         };
-        let slots = self.seats.iter().map(|seat| slots(&seat.host)).fold(0, u32::saturating_add);
-        let mut number_of = vec![None; self.seats.len()];
+        let slots = self.hosts.iter().map(|host| slots(&host.host)).fold(0, u32::saturating_add);
+        let mut number_of = vec![None; self.hosts.len()];
         let mut hosts = Vec::new();
         let mut host_of = self.host_of;
-        for seat in &mut host_of {
-            let number = number_of[*seat as usize].get_or_insert_with(|| {
-                hosts.push(self.seats[*seat as usize].host.name.clone());
+        for host in &mut host_of {
+            let number = number_of[*host as usize].get_or_insert_with(|| {
+                hosts.push(self.hosts[*host as usize].host.name.clone());
                 hosts.len() as u32 - 1
             });
-            *seat = *number;
+            *host = *number;
         }
         if hosts.len() > HOSTS_MAX as usize {
             return Err(Refusal::usage(format!("a job has at most {HOSTS_MAX} hosts")));
@@ -310,10 +311,10 @@ mod tests {
 
     #[test]
     fn ranks_are_numbered_as_asked() {
-        let numbered = |rank_by: RankBy, seats: &[u32]| {
-            let mut seats = seats.to_vec();
-            rank_by.number(&mut seats);
-            seats
+        let numbered = |rank_by: RankBy, hosts: &[u32]| {
+            let mut hosts = hosts.to_vec();
+            rank_by.number(&mut hosts);
+            hosts
         };
         assert_eq!(numbered(RankBy::Place, &[1, 0, 1]), [1, 0, 1]);
         assert_eq!(numbered(RankBy::Slot, &[0, 1, 0, 1, 0]), [0, 0, 0, 1, 1]);

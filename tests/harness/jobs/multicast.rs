@@ -119,9 +119,9 @@ fn no_frames(jobs: &Jobs<'_>) -> Verdict {
         command.args(["-x", "TERN_MULTICAST=ethernet"]).args(wrapper);
         run_command(command.arg(jobs.conformance("coll_data")?))
     };
-    let crowded = ask(2, &[])?;
-    expect_used(&crowded)?;
-    expect_said(&crowded, &["UDP instead of Ethernet frames: several ranks share a node"])?;
+    let sharing = ask(2, &[])?;
+    expect_used(&sharing)?;
+    expect_said(&sharing, &["UDP instead of Ethernet frames: several ranks share a node"])?;
     if !programs_exist(&["setpriv"]) {
         return skip("capabilities are dropped by setpriv (package util-linux), which is not here");
     }

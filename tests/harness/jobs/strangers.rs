@@ -154,7 +154,7 @@ fn pace(jobs: &Jobs<'_>) -> Verdict {
     passed()
 }
 
-/// Peers must get in through the crowd.
+/// Peers must get in among all of these.
 fn reconnecting(jobs: &Jobs<'_>) -> Verdict {
     let running = start(jobs, ["exchange", "9"], &[("TERN_TCP_CUTS", "150")])?;
     std::thread::sleep(CALM);

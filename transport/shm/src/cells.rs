@@ -18,13 +18,13 @@ use super::ring::CellName;
 use super::segment::{CELL_BUSY, CELL_FREE, Segment};
 use crate::limits::{
     CELL_TURNS_BYTES_MIN, CELLS_IN_TURN, CELLS_KEPT_MAX, CELLS_LENT_PER_PEER_MIN, CELLS_MAX,
-    CROWDED_CELLS_MIN, MESSAGE_CELLS_MAX,
+    MESSAGE_CELLS_MAX, OVERSUBSCRIBED_CELLS_MIN,
 };
 use tern_transport::Peer;
 
 /// Cells that a rank uses where nobody may be running who empties them: those of all ranks together are the cells that two have.
 fn oversubscribed_cells(layout: &SegmentLayout) -> u32 {
-    (2 * layout.cells / layout.size).clamp(CROWDED_CELLS_MIN.min(layout.cells), layout.cells)
+    (2 * layout.cells / layout.size).clamp(OVERSUBSCRIBED_CELLS_MIN.min(layout.cells), layout.cells)
 }
 
 /// Most cells that are lent where there are so many: the longest message still finds as many as it needs.

@@ -33,7 +33,7 @@ pub const CELLS_IN_TURN_BYTES: u64 = (CELLS_IN_TURN * CELL_BYTES) as u64;
 /// Cells that a rank uses at least where ranks outnumber the cores: three of the longest messages that go by cells. What 16 ranks had in 128
 /// cells each filled the last cache of a Zen 5 alone, since nobody emptied them before he had the core: an all-to-all of 64 KiB took 1.9 ms,
 /// and 1.2 with 16.
-pub const CROWDED_CELLS_MIN: u32 = 16;
+pub const OVERSUBSCRIBED_CELLS_MIN: u32 = 16;
 
 /// Cells that each peer may keep to answer with, at least: those of one message.
 pub const CELLS_LENT_PER_PEER_MIN: u32 = MESSAGE_CELLS_MAX;

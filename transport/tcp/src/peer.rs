@@ -25,7 +25,7 @@ use tern_transport::{Am, Peer, Sink};
 pub(crate) struct TcpLink {
     whom: Whom,
     /// This rank comes before the peer, for choices that both must make alike.
-    leads: bool,
+    has_precedence: bool,
     pub outbox: TcpOutbox,
     pub inbox: TcpInbox,
     line: Option<ProvedWire>,
@@ -105,7 +105,7 @@ pub(crate) enum Upkeep {
 impl TcpLink {
     pub(crate) fn new(peer: Peer, whom: Whom, identity: &Identity, config: &TcpConfig) -> Self {
         TcpLink {
-            leads: identity.is_before(&whom),
+            has_precedence: identity.is_before(&whom),
             whom,
             outbox: TcpOutbox::new(config.checksum, config.encrypt),
             inbox: TcpInbox::new(peer),
@@ -383,14 +383,14 @@ impl TcpLink {
         {
             return;
         }
-        let patience = if self.leads { 0 } else { HIGHER_WAITS_MS };
+        let patience = if self.has_precedence { 0 } else { HIGHER_WAITS_MS };
         self.redial_at = Some(now + Duration::from_millis(patience));
     }
 
     /// Whether this rank's own dialling is to be preferred to the peer's: the lower rank's, for a while.
     pub(crate) fn insists(&self, now: Instant) -> bool {
         let dials = |dialer: &Dialer| dialer.age(now) < Duration::from_millis(INSIST_MS);
-        self.leads && self.dialer.as_ref().is_some_and(dials)
+        self.has_precedence && self.dialer.as_ref().is_some_and(dials)
     }
 
     /// When to look after the link again.

@@ -116,10 +116,10 @@ pub struct CollectiveState {
     pub by_cells: bool,
     /// `TERN_COLL_TABLE`: the rows that come before the built-in choice.
     pub rows: Vec<tern_coll::TableRow>,
-    /// Counts the contexts that this process has led into being.
-    pub contexts_led: u32,
-    /// Slots for the shm communicators that this process leads, once it has led one other than the world's.
-    pub shm_slots_led: Vec<crate::coll::shm_comm_place::Led>,
+    /// Counts the contexts that this process has allocated.
+    pub contexts_allocated: u32,
+    /// Slots for the shm communicators that this process leads, once it leads one other than the world's.
+    pub leader_slots: Vec<crate::coll::shm_comm_place::LeaderSlot>,
 }
 
 impl CollectiveState {
@@ -129,8 +129,8 @@ impl CollectiveState {
             transport: TransportSetting::Auto,
             by_cells: false,
             rows: Vec::new(),
-            contexts_led: 0,
-            shm_slots_led: Vec::new(),
+            contexts_allocated: 0,
+            leader_slots: Vec::new(),
         }
     }
 }

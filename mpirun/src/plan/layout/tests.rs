@@ -134,8 +134,8 @@ fn each_rank_has_the_processors_that_are_named() {
 }
 
 #[test]
-fn crowds_are_told_of() {
-    let host = read(Machine { sockets: 2, cores: 2, threads: 2, ..Machine::default() }, "crowd");
+fn overloaded_parts_are_told_of() {
+    let host = read(Machine { sockets: 2, cores: 2, threads: 2, ..Machine::default() }, "overload");
     let remark = |bind: &Bind, ranks| laid(&host, bind, ranks).remarks.concat();
     assert_eq!(remark(&bind("core", ""), 4), "");
     assert!(remark(&bind("core", ""), 5).contains("5 ranks are bound to 4 cores, so that some share one"));
@@ -151,7 +151,7 @@ fn crowds_are_told_of() {
 }
 
 #[test]
-fn a_crowd_that_only_mapping_would_bind_is_not_bound() {
+fn an_overload_that_only_mapping_would_bind_is_not_bound() {
     let host = read(Machine { cores: 2, ..Machine::default() }, "mapped");
     assert_eq!(sets(&host, &bind("", "core"), 2), ["0", "1"]);
     let layout = laid(&host, &bind("", "core"), 3);

@@ -27,13 +27,13 @@ const EAGER: PairSetup = PairSetup { options: &["--bind-to", "core"], settings: 
 /// Large messages are copied by the receiver.
 const GET: PairSetup = PairSetup { options: &["--bind-to", "core"], settings: &[("TERN_RENDEZVOUS", "get")] };
 /// Large messages are copied by both.
-const SHARE: PairSetup =
+const COOPERATIVE: PairSetup =
     PairSetup { options: &["--bind-to", "core"], settings: &[("TERN_RENDEZVOUS", "both")] };
 /// Large messages go by cells, in pieces.
 const STREAM: PairSetup =
     PairSetup { options: &["--bind-to", "core"], settings: &[("TERN_COPIES", "cells")] };
 /// Both ranks wherever the calling thread may run: on one core.
-const CROWDED: PairSetup = PairSetup { options: &[], settings: &[] };
+const SAME_CORE: PairSetup = PairSetup { options: &[], settings: &[] };
 
 /// Sizes of messages at once, as far as they go so here. One that fits into a line; some lines; then where another way may begin, in
 /// lines or cells, in one cell or several, and between.
@@ -139,9 +139,9 @@ pub(crate) fn measure(
         stream: on(&STREAM, &STREAM_SIZES, "messages in pieces")?,
         get: on(&GET, &GET_SIZES, "messages that the receiver gets")?,
         exchange: Least::of(progress, "messages both ways", repetitions, || {
-            jobs.exchanges(&SHARE, &EXCHANGE_SIZES, point_s)
+            jobs.exchanges(&COOPERATIVE, &EXCHANGE_SIZES, point_s)
         })?,
-        share: on(&SHARE, &SHARE_SIZES, "messages that both sides copy")?,
+        share: on(&COOPERATIVE, &SHARE_SIZES, "messages that both sides copy")?,
         // Twice as often: a step is a small difference of this and others, and what is too high here is so in all predictions.
         barrier: Least::of(progress, "steps of a schedule", 2 * repetitions, || barrier(jobs, point_s))?,
         shm_barrier: Least::of(progress, "barriers in shared memory", repetitions, || {
@@ -155,7 +155,7 @@ pub(crate) fn measure(
         })?,
         core: on_one_core(|| {
             let one = &AT_ONCE_SIZES[..1];
-            overheads(&CROWDED, one, "and their part", on(&CROWDED, one, "ranks on one core")?)
+            overheads(&SAME_CORE, one, "and their part", on(&SAME_CORE, one, "ranks on one core")?)
         })?,
     };
     Ok(measured.text())

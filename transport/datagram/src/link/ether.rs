@@ -217,7 +217,7 @@ fn silent() -> io::Result<Socket> {
 /// It hears nothing until the filter is there.
 fn open(config: &EtherConfig<'_>, job: u32) -> io::Result<Socket> {
     let socket = silent()?;
-    socket.attach_filter(&WantedPackets { job, me: config.me, lead: 0 }.program())?;
+    socket.attach_filter(&WantedPackets { job, me: config.me, skipped_bytes: 0 }.program())?;
     socket.set_send_buffer_size(SEND_QUEUE_BYTES)?;
     let bytes = RECEIVE_QUEUE_BYTES as i32;
     if set_option(socket.as_raw_fd(), libc::SOL_SOCKET, libc::SO_RCVBUFFORCE, &bytes).is_err() {

@@ -18,7 +18,7 @@ pub(crate) struct WantedPackets {
     pub job: u32,
     pub me: Peer,
     /// Bytes before the packet where the filter begins: UDP's header.
-    pub lead: u32,
+    pub skipped_bytes: u32,
 }
 
 // Classes, sizes and modes of classic BPF (Linux, include/uapi/linux/filter.h), as far as they are used here.
@@ -38,7 +38,7 @@ const DROP: u32 = 0;
 impl WantedPackets {
     /// The program. A load beyond the end of the datagram drops it, so it needs no look at the length.
     pub(crate) fn program(self) -> Vec<SockFilter> {
-        let mut program = vec![step(LOAD_INDEX, self.lead)];
+        let mut program = vec![step(LOAD_INDEX, self.skipped_bytes)];
         self.look_at_sender(&mut program);
         for _ in 0..SEGMENTS_MAX {
             self.look_at_segment(&mut program);
@@ -111,7 +111,7 @@ mod tests {
     /// A socket that has the filter, and one that sends to it.
     fn filtered() -> (UdpSocket, UdpSocket) {
         let receiver = socket2::Socket::from(UdpSocket::bind("127.0.0.1:0").unwrap());
-        receiver.attach_filter(&WantedPackets { job: JOB, me: ME, lead: 8 }.program()).unwrap();
+        receiver.attach_filter(&WantedPackets { job: JOB, me: ME, skipped_bytes: 8 }.program()).unwrap();
         receiver.set_nonblocking(true).unwrap();
         let receiver = UdpSocket::from(receiver);
         let sender = UdpSocket::bind("127.0.0.1:0").unwrap();

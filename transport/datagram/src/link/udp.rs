@@ -102,7 +102,7 @@ impl UdpLink {
     pub fn new(config: &UdpConfig<'_>) -> io::Result<UdpLink> {
         let keys = SealKeys::new(config.secret);
         let interface = config.interface.clone();
-        let wanted = WantedPackets { job: keys.job, me: config.me, lead: UDP_HEADER_BYTES as u32 };
+        let wanted = WantedPackets { job: keys.job, me: config.me, skipped_bytes: UDP_HEADER_BYTES as u32 };
         let own = config.ports.bind(|port| open(config, wanted, SocketAddr::new(interface.address, port)))?;
         let shared = open_shared(config, wanted, keys.job)?;
         let coalesced = [&own, &shared].map(|socket| config.coalesce && coalesce(socket));

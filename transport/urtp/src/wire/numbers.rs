@@ -203,10 +203,10 @@ fn fill<'o>(out: &'o mut [u8], bytes: &[u8]) -> &'o mut [u8] {
 
 /// The number that more than half of them are, if there is one; else one of them (Boyer and Moore, "MJRTY", 1981).
 fn majority(numbers: impl Iterator<Item = u32>) -> u32 {
-    let vote = |(leader, lead): (u32, usize), number| match lead {
+    let vote = |(candidate, votes): (u32, usize), number| match votes {
         0 => (number, 1),
-        lead if number == leader => (leader, lead + 1),
-        lead => (leader, lead - 1),
+        votes if number == candidate => (candidate, votes + 1),
+        votes => (candidate, votes - 1),
     };
     numbers.fold((0, 0), vote).0
 }
