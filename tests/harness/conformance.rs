@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 use std::process::Command;
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -57,29 +58,40 @@ fn read(options: &Options, report: &Report, folder: &str, ending: &str) -> Vec<P
 }
 
 fn select<'a>(options: &Options, report: &Report, programs: &'a [Program]) -> Vec<Case<'a>> {
-    let mut cases = Vec::new();
-    for program in programs {
-        let wanted = cases_of(options, program);
-        if wanted.is_empty() {
-            continue;
-        }
-        if program.heavy && memory_available_kib() < HEAVY_MEMORY_KIB {
-            report.skipped(&program.name, "needs 7 GiB of free memory");
-            continue;
-        }
-        let start = Instant::now();
-        match compile::compile_program(options, program) {
-            Ok(executable) => cases.extend(wanted.into_iter().map(|(instance, ranks)| Case {
-                name: case_name(program, instance, ranks),
-                program,
-                executable: executable.clone(),
-                instance,
-                ranks,
-            })),
-            Err(words) => report.case(&format!("compile {}", program.name), start.elapsed(), Err(words)),
-        }
+    let compiled: Vec<OnceLock<Vec<Case<'a>>>> = programs.iter().map(|_| OnceLock::new()).collect();
+    let numbers: Vec<usize> = (0..programs.len()).collect();
+    in_parallel(options.jobs, &numbers, |&number| {
+        compiled[number].get_or_init(|| cases_compiled(options, report, &programs[number]));
+    });
+    compiled.into_iter().flat_map(|cases| cases.into_inner().unwrap_or_default()).collect()
+}
+
+/// The cases of one program that are to run, if it can be compiled.
+fn cases_compiled<'a>(options: &Options, report: &Report, program: &'a Program) -> Vec<Case<'a>> {
+    let wanted = cases_of(options, program);
+    if wanted.is_empty() {
+        return Vec::new();
     }
-    cases
+    if program.heavy && memory_available_kib() < HEAVY_MEMORY_KIB {
+        report.skipped(&program.name, "needs 7 GiB of free memory");
+        return Vec::new();
+    }
+    let start = Instant::now();
+    let executable = match compile::compile_program(options, program) {
+        Ok(executable) => executable,
+        Err(words) => {
+            report.case(&format!("compile {}", program.name), start.elapsed(), Err(words));
+            return Vec::new();
+        }
+    };
+    let case = |(instance, ranks)| Case {
+        name: case_name(program, instance, ranks),
+        program,
+        executable: executable.clone(),
+        instance,
+        ranks,
+    };
+    wanted.into_iter().map(case).collect()
 }
 
 fn cases_of(options: &Options, program: &Program) -> Vec<(&'static Instance, usize)> {

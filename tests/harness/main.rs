@@ -37,26 +37,31 @@ fn main() -> ExitCode {
 }
 
 fn run(options: &Options, report: &Report) {
-    if options.all {
-        steps::source_checks(options, report);
-        // Linking what is staged keeps one core busy, and the other one is free.
-        let staged = std::thread::scope(|scope| {
-            scope.spawn(|| steps::model_checks(options, report));
-            steps::stage(options, report)
-        });
-        if !staged {
-            return;
-        }
+    if options.all && !prepare(options, report) {
+        return;
     }
     conformance::run(options, report);
-    // Whole jobs wait most of the time, for what does not come; compilers and suites do not.
+    // Whole jobs, launchers and installers wait most of the time, for what does not come; compilers and suites do not.
     std::thread::scope(|scope| {
         scope.spawn(|| whole_jobs(options, report));
         if options.all {
+            scope.spawn(|| steps::launchers(options, report));
             steps::memory_checks(options, report);
-            steps::outside_suites(options, report);
+            steps::libraries(options, report);
         }
     });
+}
+
+/// Checks of the sources, and all that is built; whether the suites can run on it.
+fn prepare(options: &Options, report: &Report) -> bool {
+    // Linking what is staged keeps one core busy, and unit tests wait for each other. The two build in folders of their own.
+    std::thread::scope(|scope| {
+        scope.spawn(|| steps::source_checks(options, report));
+        let is_staged = steps::stage(options, report);
+        steps::model_checks(options, report);
+        steps::gates(options, report);
+        is_staged
+    })
 }
 
 fn whole_jobs(options: &Options, report: &Report) {

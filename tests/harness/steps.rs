@@ -15,12 +15,16 @@ const BUILD_LIMIT: Duration = Duration::from_secs(900);
 const LINTS_HEEDED_MINOR: u32 = 95;
 const SUITE_LIMIT: Duration = Duration::from_secs(1200);
 
-/// Format, lints, unit tests, and what is promised of licenses and compilers.
+/// Format, lints and unit tests.
 pub(crate) fn source_checks(options: &Options, report: &Report) {
     step(options, report, "format", &["cargo", "fmt", "--all", "--check"]);
     step(options, report, "lints", &lints(options));
     let cargo_test = ["cargo", "test", "--workspace", "--no-fail-fast"];
     suite(options, report, "unit tests", &cargo_test, count_cargo_results);
+}
+
+/// What is promised of licenses and compilers.
+pub(crate) fn gates(options: &Options, report: &Report) {
     suite(options, report, "gates", &["scripts/gates.sh"], count_last_line);
 }
 
@@ -62,23 +66,16 @@ pub(crate) fn memory_checks(options: &Options, report: &Report) {
     suite(options, report, "interpreted unit tests", &["scripts/miri.sh"], count_last_line);
 }
 
-/// The instructions of the reductions, Fortran beyond its programs, interoperation with other MPI libraries, Slurm, and mpi4py.
-pub(crate) fn outside_suites(options: &Options, report: &Report) {
-    // Launchers and installers wait most of the time, mpi4py does not.
-    std::thread::scope(|scope| {
-        scope.spawn(|| launchers(options, report));
-        libraries(options, report);
-    });
-}
-
-fn launchers(options: &Options, report: &Report) {
+/// Slurm, interoperation with other MPI libraries, and installing.
+pub(crate) fn launchers(options: &Options, report: &Report) {
     let prefix = options.prefix.to_string_lossy();
     suite(options, report, "Slurm", &["tests/slurm/run.sh", &prefix], count_last_line);
     suite(options, report, "interoperation", &["tests/interop/run.sh", &prefix], count_last_line);
     suite(options, report, "installation", &["tests/install.sh", &prefix], count_last_line);
 }
 
-fn libraries(options: &Options, report: &Report) {
+/// The instructions of the reductions, Fortran beyond its programs, programs of other ABIs, and mpi4py.
+pub(crate) fn libraries(options: &Options, report: &Report) {
     let prefix = options.prefix.to_string_lossy();
     // Only an optimized build has the instructions that count.
     let kernels = ["cargo", "run", "--quiet", "--release", "--package", "tern-mem", "--example", "kernels"];
