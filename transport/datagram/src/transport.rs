@@ -175,6 +175,11 @@ impl Urtp {
         self.outbox.is_empty() && self.channel.endpoint.is_flushed()
     }
 
+    /// See [`UrtpEndpoint::packets_ahead`](tern_urtp::UrtpEndpoint::packets_ahead). `None` while messages wait to become packets.
+    pub fn packets_ahead(&self) -> Option<i64> {
+        if self.outbox.is_empty() { self.channel.endpoint.packets_ahead() } else { None }
+    }
+
     /// Whether something is likely to come, or is here and waits to be handed up, so that it must be polled each time.
     #[inline]
     pub fn is_expecting(&self) -> bool {

@@ -248,8 +248,11 @@ impl Network {
 
     /// See [`Fabric::frames_ahead`](super::Fabric::frames_ahead).
     pub(super) fn frames_ahead(&self) -> Option<i64> {
-        let counts_all = self.ofi.is_none() && self.packets.is_none() && !self.tcp.has_foreigners();
-        counts_all.then(|| self.tcp.frames_ahead())
+        if self.ofi.is_some() || self.tcp.has_foreigners() {
+            return None;
+        }
+        let packets = self.packets.as_ref().map_or(Some(0), |packets| packets.urtp.packets_ahead())?;
+        Some(self.tcp.frames_ahead() + packets)
     }
 
     #[inline]

@@ -444,6 +444,14 @@ impl UrtpEndpoint {
         self.events.pop_front()
     }
 
+    /// Packets with a number that were ever sent, once for each receiver, less those that were taken. If the sum over all ranks is 0, none is
+    /// on its way. `None` if another way was used beside the link, whose own numbers change while nobody calls.
+    pub fn packets_ahead(&self) -> Option<i64> {
+        let ahead = |pair: &RankPair| pair.out.next().wrapping_sub(pair.inn.base()) as i64;
+        let by_link_alone = self.counters.tunneled == 0 && self.counters.tunneled_heard == 0;
+        by_link_alone.then(|| self.pairs.iter().flatten().map(|pair| ahead(pair)).sum())
+    }
+
     /// Whether everything that was sent has been acknowledged by all that are not lost.
     pub fn is_flushed(&self) -> bool {
         self.pairs.iter().flatten().all(|pair| pair.out.is_empty() || pair.lost)

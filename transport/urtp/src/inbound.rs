@@ -113,6 +113,11 @@ impl InboundWindow {
         self.highest
     }
 
+    /// The number of the packet that is taken next.
+    pub(crate) fn base(&self) -> u64 {
+        self.base
+    }
+
     /// Packets that have come, in order, and were not taken.
     pub(crate) fn ready(&self) -> u64 {
         self.expected - self.base

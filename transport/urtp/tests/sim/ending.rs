@@ -128,8 +128,11 @@ fn who_does_not_know_the_group_gets_what_it_lacks_however_many_these_are() {
         }
     }
     assert!(ranks[0].is_flushed(), "{:?}", ranks[0].counters());
+    assert_eq!(ranks[0].packets_ahead(), Some(5));
     for rank in &mut ranks[1..] {
+        assert_eq!(rank.packets_ahead(), Some(0));
         assert!(rank.receive(0, |payload| assert_eq!(payload, b"to all")) && !rank.receive(0, |_| {}));
+        assert_eq!(rank.packets_ahead(), Some(-1));
     }
 }
 

@@ -408,8 +408,16 @@ impl World {
         assert!(acks <= 2 * came + counters.requests + by_time, "{acks} acknowledgements of {came} packets");
     }
 
+    /// What all have sent has all been taken, unless somebody who counted is gone.
+    fn judge_ahead(&self) {
+        let count = |rank: &Rank| rank.endpoint.packets_ahead().filter(|_| !rank.gone);
+        let ahead: Option<i64> = self.ranks.iter().map(count).sum();
+        assert!(ahead.is_none_or(|ahead| ahead == 0), "{ahead:?} ahead: {}", self.standing());
+    }
+
     /// Everybody leaves, at different moments, and nobody stays for ever.
     pub(crate) fn leave(&mut self) {
+        self.judge_ahead();
         let size = self.plan.config.size;
         for rank in 0..size {
             let now = self.network.now;
