@@ -109,7 +109,7 @@ debian() {
     cp -a "$work/$name/." "$work/tern-mpi$home/"
     # What only builds programs goes to the other package.
     (cd "$work/tern-mpi$home" && find include lib/pkgconfig lib/*.a lib/libmpi_abi.so lib/libmpifort_abi.so \
-        bin/mpi[cf]* bin/mpiCC share/man/man1/mpi[cf]* share/man/man1/mpiCC.1 lib/tern share/tern/fortran 2>/dev/null \
+        bin/mpi[cf]* bin/mpiCC share/man/man1/mpi[cf]* share/man/man1/mpiCC.1 share/man/man3 lib/tern share/tern/fortran 2>/dev/null \
         \( -type f -o -type l \) -print0 || true) >"$work/development"
     tar -C "$work/tern-mpi$home" --null -T "$work/development" -cf - | tar -C "$work/tern-mpi-dev$home" -xf -
     (cd "$work/tern-mpi$home" && xargs -0 rm -f <"$work/development" && find . -type d -empty -delete)

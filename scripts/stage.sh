@@ -138,13 +138,14 @@ place_documents() {
     "$root/scripts/notices.sh" >"$prefix/share/doc/tern/NOTICES.md" || fail "the notices of the crates cannot be written"
 }
 
-# Both come from the definition of the command line.
+# Pages of commands and completions come from the definition of the command line, those of functions from their sources.
 place_manual_pages() {
     share=$prefix/share
     mkdir -p "$share/man/man1" "$share/bash-completion/completions" "$share/zsh/site-functions" \
         "$share/fish/vendor_completions.d"
     "$built/tern" manual-pages "$share/man/man1" >/dev/null || fail "cannot write to $share/man/man1"
     point mpirun.1 "$share/man/man1/mpiexec.1"
+    "$root/scripts/function-pages.sh" "$share/man/man3" || fail "cannot write to $share/man/man3"
     wrapper_page >"$share/man/man1/mpicc.1"
     for name in mpicxx mpic++ mpiCC mpifort mpif77 mpif90; do
         point mpicc.1 "$share/man/man1/$name.1"

@@ -30,11 +30,15 @@ rm -f share/man/man1/mpirun.1 share/man/man1/mpiexec.1 share/man/man1/tern.1 sha
 for name in mpicc mpicxx mpic++ mpiCC mpifort mpif77 mpif90; do
     rm -f "share/man/man1/$name.1"
 done
+# Other libraries have pages of the same functions.
+for page in share/man/man3/MPI_*.3; do
+    [ "$(head -n 1 "$page" 2>/dev/null)" != '.\" Tern' ] || rm -f "$page"
+done
 for name in tern mpirun mpiexec; do
     rm -f "share/bash-completion/completions/$name" "share/zsh/site-functions/_$name" \
         "share/fish/vendor_completions.d/$name.fish"
 done
-for folder in bin/.debug bin lib/mpich/.debug lib/mpich lib/openmpi/.debug lib/openmpi include lib/.debug lib/pkgconfig lib libexec share/man/man1 share/man share/doc \
+for folder in bin/.debug bin lib/mpich/.debug lib/mpich lib/openmpi/.debug lib/openmpi include lib/.debug lib/pkgconfig lib libexec share/man/man1 share/man/man3 share/man share/doc \
     share/bash-completion/completions share/bash-completion share/zsh/site-functions share/zsh \
     share/fish/vendor_completions.d share/fish share; do
     rmdir "$folder" 2>/dev/null || true

@@ -18,6 +18,7 @@ main() {
     check "each wrapper answers --showme" wrappers_answer
     check "mpicc --version names Tern after the compiler" version_names_tern
     check "mpirun, mpiexec and the wrappers have manual pages" has_pages
+    check "each function of MPI has a manual page" has_function_pages
     check "shells complete tern, mpirun and mpiexec" has_completions
     check "notices name the crates inside with their licenses" has_notices
     check "make install honors DESTDIR, and strips" installs
@@ -81,6 +82,22 @@ has_pages() {
     grep -q 'mpirun \[options\] program' "$prefix/share/man/man1/mpirun.1" &&
         [ "$prefix/share/man/man1/mpiexec.1" -ef "$prefix/share/man/man1/mpirun.1" ] &&
         grep -q 'showme:WHAT' "$prefix/share/man/man1/mpif90.1"
+}
+
+# All kinds of sources are in one page, and nothing is wrong in any for groff, where that is installed.
+has_function_pages() {
+    grep -v '^#' "$root/abi/tables/functions.tsv" | cut -f 1 >"$work/functions"
+    while read -r name; do
+        [ -s "$prefix/share/man/man3/$name.3" ] || { echo "share/man/man3/$name.3"; return 1; }
+    done <"$work/functions"
+    page=$prefix/share/man/man3/MPI_Send.3
+    grep -q '^MPI_Send .*standard mode' "$page" && grep -q '^int MPI_Send_c(const void' "$page" &&
+        grep -q 'type(MPI_Datatype), intent(in) :: datatype' "$page" && grep -q '^\.B dest' "$page" || { cat "$page"; return 1; }
+    command -v groff >/dev/null || return 0
+    # A page that names another is read from the folder above.
+    (cd "$prefix/share/man" && groff -man -Tutf8 -ww -z man3/MPI_*.3) 2>"$work/groff"
+    cat "$work/groff"
+    [ ! -s "$work/groff" ]
 }
 
 has_completions() {

@@ -1,0 +1,199 @@
+# The pages of scripts/function-pages.sh. Each pass reads one kind of source; the last one writes.
+
+BEGIN {
+    words["BUFFER"] = words["C_BUFFER"] = "address of a buffer"
+    words["DATATYPE"] = "datatype"
+    words["COMMUNICATOR"] = "communicator"
+    words["REQUEST"] = "request"
+    words["RANK"] = words["RANK_NNI"] = "rank"
+    words["INFO"] = "info object"
+    words["FILE"] = "file"
+    words["STRING"] = "string"
+    words["STATUS"] = "status"
+    words["WINDOW"] = "window"
+    words["TAG"] = "tag"
+    words["OPERATION"] = "operation"
+    words["LOGICAL"] = "flag: not 0 if true"
+    words["GROUP"] = "group"
+    words["OFFSET"] = "offset in a file"
+    words["ARRAY_LENGTH"] = words["ARRAY_LENGTH_NNI"] = words["ARRAY_LENGTH_PI"] = "length of arrays"
+    words["KEYVAL"] = "key of attributes"
+    words["STRING_LENGTH"] = "length of a string"
+    words["FUNCTION"] = words["POLYFUNCTION"] = "function of the program"
+    words["ERRHANDLER"] = "error handler"
+    words["ERROR_CODE"] = "error code"
+    words["ERROR_CLASS"] = "error class"
+    words["SESSION"] = "session"
+    words["PARTITION"] = "partition"
+    words["MESSAGE"] = "matched message"
+    words["EXTRA_STATE"] = "pointer that is handed to the function"
+    words["ATTRIBUTE_VAL"] = "value of an attribute"
+    words["ASSERT"] = "assertions, or 0"
+    words["COMM_SIZE"] = "number of processes"
+    way["in"] = "in"
+    way["out"] = "out"
+    way["inout"] = "in and out"
+    fortran["COMM"] = "type(MPI_Comm)"
+    fortran["DATATYPE"] = "type(MPI_Datatype)"
+    fortran["ERRHANDLER"] = "type(MPI_Errhandler)"
+    fortran["FILE"] = "type(MPI_File)"
+    fortran["GROUP"] = "type(MPI_Group)"
+    fortran["INFO"] = "type(MPI_Info)"
+    fortran["MESSAGE"] = "type(MPI_Message)"
+    fortran["OP"] = "type(MPI_Op)"
+    fortran["REQUEST"] = "type(MPI_Request)"
+    fortran["SESSION"] = "type(MPI_Session)"
+    fortran["WIN"] = "type(MPI_Win)"
+    fortran["STATUS"] = "type(MPI_Status)"
+    fortran["STATUSES"] = "type(MPI_Status), dimension(*)"
+    fortran["POINTER"] = "type(C_PTR)"
+    fortran["IERROR"] = "integer, optional, intent(out) :: ierror"
+    fortran["COUNT"] = "integer"
+    fortran["DISPLACEMENT"] = "integer"
+    fortran["EXTENT"] = "integer(MPI_ADDRESS_KIND)"
+    fortran["OFFSET"] = "integer(MPI_OFFSET_KIND)"
+}
+
+# A prototype may go over several lines.
+pass == "prototypes" && /^[A-Za-z].*[ *]MPI_[A-Za-z0-9_]+\(/ && !/^(typedef|#)/ { declaration = "" ; declares = 1 }
+pass == "prototypes" && declares {
+    declaration = declaration (declaration == "" ? "" : "\n") $0
+    if (/;[ \t]*$/) {
+        match(declaration, /MPI_[A-Za-z0-9_]+\(/)
+        name = substr(declaration, RSTART, RLENGTH - 1)
+        if (!(name in prototype)) prototype[name] = declaration
+        declares = 0
+    }
+}
+
+# PROC(MPI_Name)(arguments) HEAD, declarations, END_PROC.
+pass == "interfaces" && /^(PROC|PROC_TS|FUNC)\(/ {
+    match($0, /MPI_[A-Za-z0-9_]+\)/)
+    subroutine = substr($0, RSTART, RLENGTH - 1)
+    rest = substr($0, RSTART + RLENGTH)
+    sub(/[ \t]*HEAD.*$/, "", rest)
+    if (/^FUNC/) {
+        kind = $0
+        sub(/^FUNC\(/, "", kind)
+        sub(/, *MPI_[A-Za-z0-9_]+\).*$/, "", kind)
+        rest = subroutine rest
+        text = ((kind in fortran) ? fortran[kind] : kind) " function " rest
+    } else {
+        text = "subroutine " subroutine rest
+    }
+    next
+}
+pass == "interfaces" && /^END_(PROC|FUNC)/ {
+    if (subroutine != "" && !(subroutine in interface)) interface[subroutine] = text
+    subroutine = ""
+    next
+}
+pass == "interfaces" && subroutine != "" && !/^!/ {
+    line = $0
+    if (match(line, /^ *CALLBACK\([A-Za-z_0-9]+\)/)) sub(/CALLBACK\(/, "procedure(", line)
+    if (match(line, /[A-Z_]+/) && substr(line, RSTART, RLENGTH) in fortran && line ~ /^ *[A-Z_]+([ ,]|$)/)
+        line = substr(line, 1, RSTART - 1) fortran[substr(line, RSTART, RLENGTH)] substr(line, RSTART + RLENGTH)
+    sub(/[ \t]*HEAD.*$/, "", line)
+    text = text "\n" line
+}
+
+# The comment before 'safe fn MPI_Name, MPI_Name_c<W>(' goes to both names.
+pass == "comments" && FNR == 1 { remark = "" }
+pass == "comments" && /^ *\/\/\/ / {
+    line = $0
+    sub(/^ *\/\/\/ /, "", line)
+    remark = remark (remark == "" ? "" : "\n") line
+    next
+}
+pass == "comments" && /^ *((safe|unsafe|pub) )*fn MPI_/ {
+    names = $0
+    sub(/^ *((safe|unsafe|pub) )*fn /, "", names)
+    sub(/\(.*$/, "", names)
+    gsub(/<W>/, "", names)
+    count = split(names, name_of, /, */)
+    for (i = 1; i <= count; i++) if (remark != "" && !(name_of[i] in said)) said[name_of[i]] = remark
+    remark = ""
+    next
+}
+pass == "comments" && !/^ *#\[/ { remark = "" }
+
+pass == "functions" && !/^#/ {
+    split($0, row, "\t")
+    rows[row[1]] = $0
+    order[++number] = row[1]
+}
+
+END {
+    for (i = 1; i <= number; i++) write_page(order[i])
+    if (missing != "") {
+        print "function-pages.awk: no comment, or no prototype, of" missing >"/dev/stderr"
+        exit 1
+    }
+}
+
+# A function with a large count is on the page of the one without.
+function write_page(name,    file, base, cell, i, count, part, summary) {
+    file = folder "/" name ".3"
+    base = name
+    sub(/_c$/, "", base)
+    if (base != name && base in rows) {
+        printf ".\\\" Tern\n.so man3/%s.3\n", base >file
+        close(file)
+        return
+    }
+    # One macro makes these for all kinds of handles.
+    if (name ~ /_toint$/) said[name] = "The integer by which Fortran's mpif.h and mpi module know a handle."
+    if (name ~ /_fromint$/) said[name] = "The handle that Fortran's mpif.h and mpi module know by an integer."
+    if (!(name in said) || !(name in prototype)) {
+        missing = missing " " name ((name in prototype) ? "" : " (prototype)")
+        return
+    }
+    summary = said[name]
+    gsub(/\n/, " ", summary)
+    if (match(summary, /\. /)) summary = substr(summary, 1, RSTART)
+    sub(/\.$/, "", summary)
+    printf ".\\\" Tern\n.TH %s 3 \"\" \"Tern %s\" \"MPI\"\n", name, version >file
+    printf ".SH NAME\n%s \\- %s\n", name, escaped(summary) >file
+    printf ".SH SYNOPSIS\n.nf\n.B #include <mpi.h>\n\n%s\n", escaped(prototype[name]) >file
+    if ((name "_c") in prototype) printf "%s\n", escaped(prototype[name "_c"]) >file
+    if (name in interface) printf "\nUSE mpi_f08\n%s\n", escaped(interface[name]) >file
+    printf ".fi\n" >file
+    count = split(rows[name], cell, "\t")
+    if (count > 3) printf ".SH PARAMETERS\n" >file
+    for (i = 4; i <= count; i++) {
+        split(cell[i], part, ":")
+        if (part[1] == "") continue
+        printf ".TP\n.B %s\n%s\n", part[1], parameter(part[2], part[3], part[4]) >file
+    }
+    printf ".SH DESCRIPTION\n%s\n", escaped(said[name]) >file
+    if (cell[3] != "") printf ".PP\nDeprecated since %s.\n", cell[3] >file
+    if ((name "_c") in prototype)
+        printf ".PP\n%s_c takes counts of the type MPI_Count. In Fortran, %s takes them, too.\n", name, name >file
+    if (cell[2] == "int" && name !~ /^MPI_T_/) {
+        printf ".SH ERRORS\nReturns MPI_SUCCESS, or an error code, after the error handler has been called.\n" >file
+        printf "MPI_Error_string has its words, and MPI_Error_class its class.\n" >file
+    } else if (name ~ /^MPI_T_/) {
+        printf ".SH ERRORS\nReturns MPI_SUCCESS, or an error code of the tool interface. No error handler is called.\n" >file
+    }
+    printf ".SH SEE ALSO\n.BR mpirun (1),\n.BR mpicc (1).\nThe MPI standard, version 5.0, defines the function.\n" >file
+    close(file)
+}
+
+function parameter(type, kind, direction,    text) {
+    text = (kind in words) ? words[kind] : ""
+    if (text == "" && kind ~ /NUM_ELEM/) text = "number of elements"
+    if (text == "" && kind ~ /DISPLACEMENT/) text = "displacement"
+    if (text == "" && kind ~ /NUM_BYTES|SIZE/) text = "number of bytes"
+    if (text == "" && kind ~ /INDEX/) text = "index"
+    return type ((direction in way) ? ", " way[direction] : "") (text == "" ? "" : ": " text)
+}
+
+# A text for roff: no line is a request, and no backslash an escape. Code in a comment has backticks.
+function escaped(text) {
+    gsub(/\\/, "\\e", text)
+    gsub(/`/, "", text)
+    gsub(/\[|\]/, "", text)
+    gsub(/-/, "\\-", text)
+    gsub(/\n[.']/, "\n\\\\\\&&", text)
+    return text
+}
