@@ -46,6 +46,7 @@ fn work(name: &str, args: Vec<OsString>) -> Result<(), String> {
         return modules::install(&tree, &compiler);
     }
     match request.query {
+        Some(query::WrapperQuery::Unknown) => Err(query::UNKNOWN.into()),
         Some(query) => {
             if compiler.language == Language::Fortran && query.names_folders() {
                 // The answer is right nevertheless, for the day when the compiler works.

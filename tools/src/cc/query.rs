@@ -32,6 +32,8 @@ pub(crate) enum WrapperQuery {
     Version,
     /// How to use it.
     Help,
+    /// A part that there is not: the compiler would only wonder at the option.
+    Unknown,
 }
 
 const HELP: &str = "\
@@ -49,6 +51,9 @@ All options but these go to the compiler:
 With gfortran 10 and newer, mpifort adds -fallow-argument-mismatch and -fallow-invalid-boz, which programs with mpif.h
 need; MPIFORT_STRICT=1 leaves them out.
   -help                print this";
+
+/// What is said of a part that there is not.
+pub(crate) const UNKNOWN: &str = "there is no such part: -showme:WHAT prints compile, link, command, incdirs, libdirs, libs, version or help";
 
 impl WrapperQuery {
     /// The question that an option asks, with one dash or two.
@@ -68,13 +73,14 @@ impl WrapperQuery {
             // Two dashes are the compiler's own help.
             "help" if option == "-help" => Self::Help,
             "showme:help" => Self::Help,
+            _ if name.starts_with("showme:") => Self::Unknown,
             _ => return None,
         })
     }
 
     /// Whether the answer names folders, of which a build system expects that they are there.
     pub(crate) fn names_folders(self) -> bool {
-        !matches!(self, Self::Compiler | Self::Libraries | Self::Version | Self::Help)
+        !matches!(self, Self::Compiler | Self::Libraries | Self::Version | Self::Help | Self::Unknown)
     }
 
     /// The answer, ready to print.
@@ -102,6 +108,7 @@ impl WrapperQuery {
             Self::Libraries => tree.libraries(compiler.language).join(" "),
             Self::Version => format!("Tern {}", env!("CARGO_PKG_VERSION")),
             Self::Help => HELP.into(),
+            Self::Unknown => UNKNOWN.into(),
         }
     }
 }
@@ -151,6 +158,12 @@ mod tests {
         assert_eq!(answer("-compile_info"), "gcc -I/opt/tern/include");
         assert_eq!(answer("-link-info"), format!("gcc {LINK}"));
         assert_eq!(answer("-showme:libs"), "mpi_abi_c2f mpi_abi");
+    }
+
+    #[test]
+    fn a_part_that_there_is_not_does_not_go_to_the_compiler() {
+        assert_eq!(WrapperQuery::of_option("--showme:all"), Some(WrapperQuery::Unknown));
+        assert!(UNKNOWN.contains("incdirs"));
     }
 
     #[test]
