@@ -28,8 +28,8 @@ struct Case<'a> {
     ranks: usize,
 }
 
-/// Runs what the options select.
-pub(crate) fn run(options: &Options, report: &Report) {
+/// Runs what the options select; `beside` those cases that need not run by themselves, something else.
+pub(crate) fn run(options: &Options, report: &Report, beside: impl FnOnce() + Send) {
     let mut programs = read(options, report, "tests/c", "c");
     if compile::has_fortran(options) {
         programs.extend(program::for_each_interface(read(options, report, "tests/fortran", "F90")));
@@ -41,7 +41,10 @@ pub(crate) fn run(options: &Options, report: &Report) {
     }
     let cases = select(options, report, &programs);
     let (alone, together): (Vec<_>, Vec<_>) = cases.iter().partition(|case| case.runs_alone());
-    in_parallel(options.jobs, &together, |case| case.run(options, report));
+    thread::scope(|scope| {
+        scope.spawn(beside);
+        in_parallel(options.jobs, &together, |case| case.run(options, report));
+    });
     in_parallel(1, &alone, |case| case.run(options, report));
 }
 

@@ -40,10 +40,18 @@ fn run(options: &Options, report: &Report) {
     if options.all && !prepare(options, report) {
         return;
     }
-    conformance::run(options, report);
-    // Whole jobs, launchers and installers wait most of the time, for what does not come; compilers and suites do not.
+    // Whole jobs, wrong programs, launchers and installers wait most of the time, for what does not come; C programs, compilers and
+    // suites do not. So one of each kind runs beside one of the other.
+    let whole_jobs = options.whole_jobs && options.foreign.is_none();
+    conformance::run(options, report, || {
+        if whole_jobs {
+            jobs::run(options, report);
+        }
+    });
     std::thread::scope(|scope| {
-        scope.spawn(|| whole_jobs(options, report));
+        if whole_jobs {
+            scope.spawn(|| wrong::run(options, report));
+        }
         if options.all {
             scope.spawn(|| steps::launchers(options, report));
             steps::memory_checks(options, report);
@@ -62,11 +70,4 @@ fn prepare(options: &Options, report: &Report) -> bool {
         steps::gates(options, report);
         is_staged
     })
-}
-
-fn whole_jobs(options: &Options, report: &Report) {
-    if options.whole_jobs && options.foreign.is_none() {
-        jobs::run(options, report);
-        wrong::run(options, report);
-    }
 }

@@ -54,7 +54,7 @@ pub(crate) struct Test {
     run: fn(&Jobs<'_>) -> Verdict,
 }
 
-/// Runs what the options select, one after the other: some measure times, some look for leftovers.
+/// Runs what the options select, one after the other: some look for leftovers of theirs, and most wait.
 pub(crate) fn run(options: &Options, report: &Report) {
     let jobs = Jobs { options };
     for test in endings::TESTS
