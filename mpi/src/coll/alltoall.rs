@@ -9,7 +9,7 @@ use tern_abi::*;
 use tern_coll::CollectiveCall;
 
 entry! {
-    /// A block from each to each.
+    /// Sends a block from each process to each.
     safe fn MPI_Alltoall, MPI_Alltoall_c<W>(
         sendbuf: ChoiceBuf, sendcount: W::Count, sendtype: MPI_Datatype, recvbuf: ChoiceBufMut,
         recvcount: W::Count, recvtype: MPI_Datatype, comm: MPI_Comm,

@@ -10,7 +10,7 @@ use tern_abi::*;
 use tern_coll::{CollectiveCall, TypedCount};
 
 entry! {
-    /// From the root to all.
+    /// Broadcasts a buffer from the root to all.
     safe fn MPI_Bcast, MPI_Bcast_c<W>(
         buffer: ChoiceBufMut, count: W::Count, datatype: MPI_Datatype, root: c_int, comm: MPI_Comm,
     ) on comm {

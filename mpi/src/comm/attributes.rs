@@ -156,12 +156,12 @@ entry! {
         set(comm, comm_keyval, AttributeValue(attribute_val))
     }
 
-    /// Finds an attribute.
+    /// Finds an attribute of a communicator.
     safe fn MPI_Comm_get_attr(comm: MPI_Comm, comm_keyval: c_int, attribute_val: AttributePlace<'_>, flag: Out<'_, c_int>) on comm {
         get_from_comm(comm, comm_keyval, attribute_val, flag)
     }
 
-    /// Deletes an attribute.
+    /// Deletes an attribute of a communicator.
     safe fn MPI_Comm_delete_attr(comm: MPI_Comm, comm_keyval: c_int) on comm {
         delete(comm, comm_keyval)
     }
@@ -235,7 +235,7 @@ entry! {
 
 // The names of MPI-1 (deprecated).
 entry! {
-    /// `MPI_Comm_create_keyval`.
+    /// The old name of `MPI_Comm_create_keyval`.
     safe fn MPI_Keyval_create(
         copy_fn: Option<MPI_Copy_function>, delete_fn: Option<MPI_Delete_function>, keyval: Out<'_, c_int>,
         extra_state: *mut c_void,
@@ -244,22 +244,22 @@ entry! {
         Ok(())
     }
 
-    /// `MPI_Comm_free_keyval`.
+    /// The old name of `MPI_Comm_free_keyval`.
     safe fn MPI_Keyval_free(keyval: &mut c_int) {
         free_key::<MPI_Comm>(keyval)
     }
 
-    /// `MPI_Comm_set_attr`.
+    /// The old name of `MPI_Comm_set_attr`.
     safe fn MPI_Attr_put(comm: MPI_Comm, keyval: c_int, attribute_val: *mut c_void) on comm {
         set(comm, keyval, AttributeValue(attribute_val))
     }
 
-    /// `MPI_Comm_get_attr`.
+    /// The old name of `MPI_Comm_get_attr`.
     safe fn MPI_Attr_get(comm: MPI_Comm, keyval: c_int, attribute_val: AttributePlace<'_>, flag: Out<'_, c_int>) on comm {
         get_from_comm(comm, keyval, attribute_val, flag)
     }
 
-    /// `MPI_Comm_delete_attr`.
+    /// The old name of `MPI_Comm_delete_attr`.
     safe fn MPI_Attr_delete(comm: MPI_Comm, keyval: c_int) on comm {
         delete(comm, keyval)
     }

@@ -41,7 +41,7 @@ fn no_group(group: MPI_Group) -> Box<Error> {
 }
 
 entry! {
-    /// How many members.
+    /// The number of processes in a group.
     safe fn MPI_Group_size(group: MPI_Group, size: Out<'_, c_int>) {
         size.set(enter().group(group)?.size() as c_int);
         Ok(())
@@ -124,7 +124,7 @@ entry! {
         make(newgroup, group, whole.exclude(ranks))
     }
 
-    /// Gives a group back. `MPI_GROUP_EMPTY` may be: calls return it like any other.
+    /// Frees a group.
     safe fn MPI_Group_free(group: &mut MPI_Group) {
         let mut process = enter();
         process.group(*group)?;

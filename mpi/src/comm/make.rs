@@ -39,7 +39,7 @@ entry! {
         idup("MPI_Comm_idup", comm, arguments, request)
     }
 
-    /// The same with other hints.
+    /// Duplicates a communicator with other hints, as a request.
     safe fn MPI_Comm_idup_with_info(
         comm: MPI_Comm, info: MPI_Info, newcomm: Result<Handed<'_, MPI_Comm>>, request: Result<Out<'_, MPI_Request>>,
     ) on comm {
@@ -69,7 +69,7 @@ entry! {
         Ok(())
     }
 
-    /// Communicators by color.
+    /// Splits a communicator by color, ordered by key.
     safe fn MPI_Comm_split(comm: MPI_Comm, color: c_int, key: c_int, newcomm: Result<Handed<'_, MPI_Comm>>) on comm {
         let arguments = newcomm.and_then(|newcomm| match color {
             0.. | MPI_UNDEFINED => Ok(newcomm),

@@ -14,7 +14,7 @@ use tern_engine::Group;
 use tern_engine::group::Comparison;
 
 entry! {
-    /// Size of the (local) group.
+    /// The number of processes in the (local) group of a communicator.
     safe fn MPI_Comm_size(comm: MPI_Comm, size: Out<'_, c_int>) on comm {
         size.set(enter().comm(comm)?.group.size() as c_int);
         Ok(())
@@ -26,7 +26,7 @@ entry! {
         Ok(())
     }
 
-    /// The (local) group.
+    /// The (local) group of a communicator.
     safe fn MPI_Comm_group(comm: MPI_Comm, group: Out<'_, MPI_Group>) on comm {
         let mut process = enter();
         let local = process.comm(comm)?.group.clone();
@@ -42,13 +42,13 @@ entry! {
         Ok(())
     }
 
-    /// Size of the remote group.
+    /// The size of an intercommunicator's remote group.
     safe fn MPI_Comm_remote_size(comm: MPI_Comm, size: Out<'_, c_int>) on comm {
         size.set(remote(enter().comm(comm)?)?.size() as c_int);
         Ok(())
     }
 
-    /// The remote group.
+    /// The remote group of an intercommunicator.
     safe fn MPI_Comm_remote_group(comm: MPI_Comm, group: Out<'_, MPI_Group>) on comm {
         let mut process = enter();
         let remote = remote(process.comm(comm)?)?.clone();

@@ -14,7 +14,7 @@ use tern_mem::Datatype;
 use tern_mem::datatype::{ArrayOrder, ConstructorForm, Darray, Distribution, Subarray};
 
 entry! {
-    /// Consecutive copies.
+    /// Makes a datatype of consecutive copies of another.
     safe fn MPI_Type_contiguous, MPI_Type_contiguous_c<W>(count: W::Count, oldtype: MPI_Datatype, newtype: Handed<'_, MPI_Datatype>) {
         make(newtype, |types| Ok(Datatype::contiguous(form::<W>(), count.into(), types.get(oldtype)?)?))
     }
@@ -61,7 +61,7 @@ entry! {
         make(newtype, |types| Ok(Datatype::hindexed_block(form::<W>(), blocklength, &displacements, types.get(oldtype)?)?))
     }
 
-    /// Blocks of different types.
+    /// Makes a datatype of blocks of different datatypes.
     safe fn MPI_Type_create_struct, MPI_Type_create_struct_c<W>(count: W::Count, array_of_blocklengths: Array<'_, W::Count>, array_of_displacements: Array<'_, W::Address>, array_of_types: Array<'_, MPI_Datatype>, newtype: Handed<'_, MPI_Datatype>) {
         let len = length(count.into())?;
         let lengths = counts::<W>(array_of_blocklengths, len)?;
@@ -125,7 +125,7 @@ entry! {
         Ok(())
     }
 
-    /// Gives the handle back. Communication under way and types made of this one go on (section 5.1.9).
+    /// Frees a datatype (section 5.1.9).
     safe fn MPI_Type_free(datatype: &mut MPI_Datatype) {
         running()?.objects.types.check_freeable(*datatype)?;
         attributes::delete_type(*datatype)?;

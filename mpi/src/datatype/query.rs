@@ -24,7 +24,7 @@ entry! {
         put(size, find(datatype)?.size())
     }
 
-    /// Lower bound and extent.
+    /// The lower bound and extent of a datatype.
     safe fn MPI_Type_get_extent, MPI_Type_get_extent_c<W>(datatype: MPI_Datatype, lb: Out<'_, W::Address>, extent: Out<'_, W::Address>) {
         let datatype = find(datatype)?;
         put(lb, datatype.lb())?;

@@ -135,7 +135,7 @@ entry! {
         Ok(())
     }
 
-    /// A window's handler.
+    /// The error handler of a window.
     safe fn MPI_Win_get_errhandler(win: MPI_Win, errhandler: Out<'_, MPI_Errhandler>) on win {
         let mut process = enter_anyway();
         let used = process.window(win)?.errhandler;

@@ -97,7 +97,7 @@ pub fn describe(code: c_int) -> String {
 }
 
 entry! {
-    /// The class of a code.
+    /// The error class of an error code.
     safe fn MPI_Error_class(errorcode: c_int, errorclass: Out<'_, c_int>) {
         errorclass.set(class_of(errorcode));
         Ok(())
@@ -110,7 +110,7 @@ entry! {
         Ok(())
     }
 
-    /// A new class (section 9.5).
+    /// Makes a new error class (section 9.5).
     safe fn MPI_Add_error_class(errorclass: Out<'_, c_int>) {
         let mut process = enter_anyway();
         errorclass.set(process.objects.errors.add(None)?);
@@ -118,7 +118,7 @@ entry! {
         Ok(())
     }
 
-    /// A new code of a class.
+    /// Makes a new error code of a class.
     safe fn MPI_Add_error_code(errorclass: c_int, errorcode: Out<'_, c_int>) {
         let mut process = enter_anyway();
         if error_class(errorclass).is_none() && !process.objects.errors.is_added_class(errorclass) {

@@ -65,7 +65,7 @@ fn no_info(info: MPI_Info) -> Box<Error> {
 }
 
 entry! {
-    /// A new, empty object.
+    /// Makes an empty info object.
     safe fn MPI_Info_create(info: Out<'_, MPI_Info>) {
         info.set(enter_anyway().new_info(Info::default())?);
         Ok(())
@@ -80,14 +80,14 @@ entry! {
         Ok(())
     }
 
-    /// Sets a key to a value.
+    /// Sets a key of an info object to a value.
     safe fn MPI_Info_set(info: MPI_Info, key: Option<Cow<'_, str>>, value: Option<Cow<'_, str>>) {
         let (key, value) = (self::key(key)?, self::value(value)?);
         enter_anyway().info_mut(info)?.set(&key, &value);
         Ok(())
     }
 
-    /// Takes a key out.
+    /// Takes a key out of an info object.
     safe fn MPI_Info_delete(info: MPI_Info, key: Option<Cow<'_, str>>) {
         let key = self::key(key)?;
         if !enter_anyway().info_mut(info)?.delete(&key) {
@@ -139,7 +139,7 @@ entry! {
         Ok(())
     }
 
-    /// How many keys there are.
+    /// The number of keys in an info object.
     safe fn MPI_Info_get_nkeys(info: MPI_Info, nkeys: Out<'_, c_int>) {
         nkeys.set(enter_anyway().info(info)?.entries.len() as c_int);
         Ok(())
@@ -164,7 +164,7 @@ entry! {
         Ok(())
     }
 
-    /// Ends an object.
+    /// Frees an info object.
     safe fn MPI_Info_free(info: &mut MPI_Info) {
         let mut process = enter_anyway();
         if *info == MPI_INFO_ENV {

@@ -162,7 +162,7 @@ entry! {
         Ok(())
     }
 
-    /// The processes of a set.
+    /// The group of a process set.
     safe fn MPI_Group_from_session_pset(session: MPI_Session, pset_name: Cow<'_, str>, newgroup: Out<'_, MPI_Group>) on session {
         let mut process = enter();
         process.session(session)?;

@@ -7,7 +7,7 @@ use crate::p2p::status::StatusOut;
 use tern_abi::*;
 
 entry! {
-    /// Reads at an offset.
+    /// Reads from a file at an offset.
     safe fn MPI_File_read_at, MPI_File_read_at_c<W>(
         fh: MPI_File, offset: MPI_Offset, buf: ChoiceBufMut, count: W::Count, datatype: MPI_Datatype, status: StatusOut<'_>,
     ) on fh {
@@ -60,7 +60,7 @@ entry! {
         access::end("MPI_File_read_at_all_end", fh, status)
     }
 
-    /// Writes at an offset.
+    /// Writes to a file at an offset.
     safe fn MPI_File_write_at, MPI_File_write_at_c<W>(
         fh: MPI_File, offset: MPI_Offset, buf: ChoiceBuf, count: W::Count, datatype: MPI_Datatype, status: StatusOut<'_>,
     ) on fh {

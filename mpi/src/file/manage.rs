@@ -13,7 +13,7 @@ use tern_abi::*;
 use tern_io::FileSystem;
 
 entry! {
-    /// Makes the file so long.
+    /// Sets the size of a file.
     safe fn MPI_File_set_size(fh: MPI_File, size: MPI_Offset) on fh {
         let facts = facts(fh)?;
         let wanted = facts.expect_idle().and_then(|()| writable_size(&facts, size));
@@ -35,13 +35,13 @@ entry! {
         Ok(())
     }
 
-    /// Bytes of the file.
+    /// The size of a file in bytes.
     safe fn MPI_File_get_size(fh: MPI_File, size: Out<'_, MPI_Offset>) on fh {
         size.set(facts(fh)?.bytes()? as MPI_Offset);
         Ok(())
     }
 
-    /// The ranks of the file.
+    /// The group of the processes that have opened a file.
     safe fn MPI_File_get_group(fh: MPI_File, group: Out<'_, MPI_Group>) on fh {
         let mut process = enter();
         let members = process.file(fh)?.facts.group.clone();
@@ -49,7 +49,7 @@ entry! {
         Ok(())
     }
 
-    /// The access mode.
+    /// The access mode of a file.
     safe fn MPI_File_get_amode(fh: MPI_File, amode: Out<'_, c_int>) on fh {
         amode.set(facts(fh)?.amode);
         Ok(())
@@ -64,7 +64,7 @@ entry! {
         Ok(())
     }
 
-    /// Whether it is so.
+    /// Whether accesses to a file are atomic.
     safe fn MPI_File_get_atomicity(fh: MPI_File, flag: Out<'_, c_int>) on fh {
         flag.set(c_int::from(enter().file(fh)?.is_atomic));
         Ok(())

@@ -11,7 +11,7 @@ use std::ffi::c_int;
 use tern_abi::*;
 
 entry! {
-    /// Moves this rank's pointer.
+    /// Moves this process's file pointer.
     safe fn MPI_File_seek(fh: MPI_File, offset: MPI_Offset, whence: c_int) on fh {
         let mut process = enter();
         let file = process.file_mut(fh)?;

@@ -26,7 +26,7 @@ entry! {
         flush("MPI_Buffer_flush", BufferOwner::Process)
     }
 
-    /// The same as a request.
+    /// The same as `MPI_Buffer_flush`, as a request.
     safe fn MPI_Buffer_iflush(request: Out<'_, MPI_Request>) {
         iflush(BufferOwner::Process, request)
     }
@@ -46,7 +46,7 @@ entry! {
         flush("MPI_Comm_flush_buffer", BufferOwner::Comm(comm))
     }
 
-    /// The same as a request.
+    /// The same as `MPI_Comm_flush_buffer`, as a request.
     safe fn MPI_Comm_iflush_buffer(comm: MPI_Comm, request: Out<'_, MPI_Request>) on comm {
         iflush(BufferOwner::Comm(comm), request)
     }
@@ -66,7 +66,7 @@ entry! {
         flush("MPI_Session_flush_buffer", BufferOwner::Session(session))
     }
 
-    /// The same as a request.
+    /// The same as `MPI_Session_flush_buffer`, as a request.
     safe fn MPI_Session_iflush_buffer(session: MPI_Session, request: Out<'_, MPI_Request>) on session {
         iflush(BufferOwner::Session(session), request)
     }

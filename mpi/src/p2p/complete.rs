@@ -27,7 +27,7 @@ entry! {
         hand_over(ended, status)
     }
 
-    /// Asks for one request.
+    /// Tests whether a request is complete.
     safe fn MPI_Test(request: &mut MPI_Request, flag: Out<'_, c_int>, status: StatusOut<'_>) {
         flag.set(0);
         match test_one("MPI_Test", request)? {
@@ -72,7 +72,7 @@ entry! {
         take_any(found, index, status)
     }
 
-    /// Asks for any one.
+    /// Tests whether any one of some requests is complete.
     safe fn MPI_Testany(count: c_int, array_of_requests: OutArray<'_, MPI_Request>, index: Out<'_, c_int>, flag: Out<'_, c_int>, status: StatusOut<'_>) {
         let requests = slice(count, array_of_requests)?;
         let mut process = enter();

@@ -19,7 +19,7 @@ entry! {
         put(count, or_undefined(datatype.count_in(bytes)))
     }
 
-    /// Basic elements received.
+    /// The number of basic elements that were received.
     safe fn MPI_Get_elements, MPI_Get_elements_c<W>(status: Option<&MPI_Status>, datatype: MPI_Datatype, count: Out<'_, W::Count>) {
         let (bytes, datatype) = received(status, datatype)?;
         put(count, or_undefined(datatype.elements_in(bytes)))

@@ -69,7 +69,7 @@ entry! {
         })
     }
 
-    /// A persistent receive.
+    /// Makes a persistent receive.
     safe fn MPI_Recv_init, MPI_Recv_init_c<W>(buf: ChoiceBufMut, count: W::Count, datatype: MPI_Datatype, source: c_int, tag: c_int, comm: MPI_Comm, request: Out<'_, MPI_Request>) on comm {
         let message = MessageArguments { buf: buf.into(), count: count.into(), datatype, rank: source, tag, comm };
         init(request, |process| {

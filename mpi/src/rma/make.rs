@@ -109,7 +109,7 @@ entry! {
         Ok(())
     }
 
-    /// Detaches memory.
+    /// Detaches memory from a dynamic window.
     safe fn MPI_Win_detach(win: MPI_Win, base: *const c_void) on win {
         let process = enter();
         let window = process.window(win)?;

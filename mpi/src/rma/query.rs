@@ -27,7 +27,7 @@ const NONCONTIG: (&str, &str) = ("alloc_shared_noncontig", "false");
 const ALIGNMENT: (&str, &str) = ("mpi_minimum_memory_alignment", "4096");
 
 entry! {
-    /// The ranks of a window.
+    /// The group of the processes of a window.
     safe fn MPI_Win_get_group(win: MPI_Win, group: Out<'_, MPI_Group>) on win {
         let mut process = enter();
         let members = process.window(win)?.group.clone();

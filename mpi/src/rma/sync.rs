@@ -112,7 +112,7 @@ entry! {
         exposed(enter(), win, "MPI_Win_wait")
     }
 
-    /// Whether they have.
+    /// Tests whether the exposure epoch of a window has ended.
     safe fn MPI_Win_test(win: MPI_Win, flag: Out<'_, c_int>) on win {
         let mut process = wait::look_again(enter(), |_| Waiting::on("MPI_Win_test"));
         let window = process.window_mut(win)?;

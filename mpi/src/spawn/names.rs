@@ -19,14 +19,14 @@ entry! {
         launcher()?.publish(&service, &port_name).map_err(|why| fail(MPI_ERR_SERVICE, format!("the name '{service}' is not published: {why}")))
     }
 
-    /// Takes it back.
+    /// Takes a published name back.
     safe fn MPI_Unpublish_name(service_name: Cow<'_, str>, info: MPI_Info, port_name: Cow<'_, str>) {
         let service = named(&service_name)?;
         enter().hints(info)?;
         launcher()?.unpublish(&service, &port_name).map_err(|why| fail(MPI_ERR_SERVICE, format!("the name '{service}' is not taken back: {why}")))
     }
 
-    /// The port of a name.
+    /// The port that was published under a name.
     safe fn MPI_Lookup_name(service_name: Cow<'_, str>, info: MPI_Info, port_name: OutText<'_>) {
         let service = named(&service_name)?;
         enter().hints(info)?;

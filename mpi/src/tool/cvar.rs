@@ -93,7 +93,7 @@ tool_entry! {
         Ok(())
     }
 
-    /// Frees a handle.
+    /// Frees a handle of a control variable.
     fn MPI_T_cvar_handle_free(handle: Option<&mut MPI_T_cvar_handle>) {
         let mut tools = enter()?;
         let bound = handle.ok_or(MPI_T_ERR_INVALID_HANDLE)?;

@@ -173,7 +173,7 @@ tool_entry! {
         give(pvar_index, NUMBERS.iter().position(is).ok_or(MPI_T_ERR_INVALID_NAME)? as c_int)
     }
 
-    /// Starts a session.
+    /// Starts a session of performance variables.
     fn MPI_T_pvar_session_create(session: Option<Out<'_, MPI_T_pvar_session>>) {
         let mut tools = enter()?;
         let value = tools.fresh_handle();
@@ -225,7 +225,7 @@ tool_entry! {
         Ok(())
     }
 
-    /// Frees a handle.
+    /// Frees a handle of a performance variable.
     fn MPI_T_pvar_handle_free(session: MPI_T_pvar_session, handle: Option<&mut MPI_T_pvar_handle>) {
         let mut tools = enter()?;
         check(&tools, session)?;
@@ -248,7 +248,7 @@ tool_entry! {
         with_all(session, handle, MPI_T_ERR_PVAR_NO_STARTSTOP, BoundPvar::stop)
     }
 
-    /// The value of a variable.
+    /// Reads the value of a performance variable.
     fn MPI_T_pvar_read(session: MPI_T_pvar_session, handle: MPI_T_pvar_handle, buf: ChoiceBufMut) {
         with(session, handle, |bound| {
             present(buf.into())?;
@@ -257,7 +257,7 @@ tool_entry! {
         })
     }
 
-    /// Sets a variable.
+    /// Sets a performance variable.
     fn MPI_T_pvar_write(session: MPI_T_pvar_session, handle: MPI_T_pvar_handle, buf: ChoiceBuf) {
         with(session, handle, |bound| {
             if bound.number().kind.is_continuous() {

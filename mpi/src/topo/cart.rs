@@ -60,7 +60,7 @@ entry! {
         coords.store(grid.coords(comm.rank))
     }
 
-    /// Who has a place. A coordinate of a periodic dimension may lie outside of it.
+    /// The rank of the process at some coordinates of a grid.
     safe fn MPI_Cart_rank(comm: MPI_Comm, coords: Array<'_, c_int>, rank: Out<'_, c_int>) on comm {
         let process = enter();
         let grid = grid(process.comm(comm)?)?;
@@ -69,7 +69,7 @@ entry! {
         Ok(())
     }
 
-    /// The place of a process.
+    /// The coordinates of a process in a grid.
     safe fn MPI_Cart_coords(comm: MPI_Comm, rank: c_int, maxdims: c_int, coords: OutArray<'_, c_int>) on comm {
         let process = enter();
         let comm = process.comm(comm)?;

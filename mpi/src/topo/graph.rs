@@ -45,7 +45,7 @@ entry! {
         Ok(())
     }
 
-    /// The graph.
+    /// The nodes and edges of a graph topology.
     safe fn MPI_Graph_get(
         comm: MPI_Comm, maxindex: c_int, maxedges: c_int, indx: OutArray<'_, c_int>, edges: OutArray<'_, c_int>,
     ) on comm {
