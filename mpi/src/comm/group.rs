@@ -124,7 +124,7 @@ entry! {
         make(newgroup, group, whole.exclude(ranks))
     }
 
-    /// Frees a group.
+    /// Frees a group. `MPI_GROUP_EMPTY` may be freed: calls return it like any other.
     safe fn MPI_Group_free(group: &mut MPI_Group) {
         let mut process = enter();
         process.group(*group)?;

@@ -125,7 +125,7 @@ entry! {
         Ok(())
     }
 
-    /// Frees a datatype (section 5.1.9).
+    /// Frees a datatype. Communication under way and types made of this one go on (section 5.1.9).
     safe fn MPI_Type_free(datatype: &mut MPI_Datatype) {
         running()?.objects.types.check_freeable(*datatype)?;
         attributes::delete_type(*datatype)?;

@@ -12,7 +12,7 @@ use tern_abi::*;
 use tern_io::Hints;
 
 entry! {
-    /// Gives hints for a file.
+    /// Gives hints for a file. Those that were settled when the file was opened stay.
     safe fn MPI_File_set_info(fh: MPI_File, info: MPI_Info) on fh {
         let facts = facts(fh)?;
         let hints = enter().hints(info);

@@ -28,7 +28,7 @@ entry! {
         set(fh, &facts, wanted)
     }
 
-    /// This process's view of a file.
+    /// This process's view of a file. Derived datatypes are new, and the program's to free.
     safe fn MPI_File_get_view(
         fh: MPI_File, disp: Out<'_, MPI_Offset>, etype: Out<'_, MPI_Datatype>, filetype: Out<'_, MPI_Datatype>,
         datarep: OutText<'_>,

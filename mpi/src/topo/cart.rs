@@ -60,7 +60,7 @@ entry! {
         coords.store(grid.coords(comm.rank))
     }
 
-    /// The rank of the process at some coordinates of a grid.
+    /// The rank of the process at some coordinates of a grid. A coordinate of a periodic dimension may lie outside of it.
     safe fn MPI_Cart_rank(comm: MPI_Comm, coords: Array<'_, c_int>, rank: Out<'_, c_int>) on comm {
         let process = enter();
         let grid = grid(process.comm(comm)?)?;
