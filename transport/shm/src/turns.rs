@@ -111,6 +111,14 @@ const WRITER_WAITS: u32 = 1;
 /// All marks that counted are gone.
 const NO_MARKS: u32 = 2;
 
+/// The accesses before and after this are in one order that all see, since they are `SeqCst`. Loom takes them for `AcqRel` ones, so in models
+/// a fence stands here.
+#[inline(always)]
+fn in_one_order() {
+    #[cfg(loom)]
+    crate::sync::fence(Ordering::SeqCst);
+}
+
 impl AllLocked<'_> {
     /// Whether a rank may hold all locks by a mark: otherwise it should not try.
     #[inline(always)]
@@ -122,6 +130,7 @@ impl AllLocked<'_> {
     #[inline(always)]
     pub fn mark(&self, mine: &AtomicU32) -> bool {
         mine.swap(1, Ordering::SeqCst);
+        in_one_order();
         self.writers.load(Ordering::SeqCst) == NO_WRITER
     }
 
@@ -129,6 +138,7 @@ impl AllLocked<'_> {
     #[inline(always)]
     pub fn unmark(&self, mine: &AtomicU32) -> bool {
         mine.swap(0, Ordering::SeqCst);
+        in_one_order();
         self.writers.load(Ordering::SeqCst) != NO_WRITER
     }
 
@@ -142,6 +152,7 @@ impl AllLocked<'_> {
     fn end<'b>(&self, mut marks: impl Iterator<Item = &'b AtomicU32>) -> bool {
         // Another writer may have gone on meanwhile, which must not be taken back.
         let _ = self.writers.compare_exchange(NO_WRITER, WRITER_WAITS, Ordering::SeqCst, Ordering::SeqCst);
+        in_one_order();
         let are_over = marks.all(|mark| mark.load(Ordering::SeqCst) == 0);
         if are_over {
             self.writers.store(NO_MARKS, Ordering::SeqCst);
@@ -247,8 +258,98 @@ mod models {
         }
     }
 
-    /// Every order of two writers: they exclude each other, and both come through. Models have two threads, of which
-    /// one spins at a time: of more that spin, loom lets some do so for ever.
+    impl Lock {
+        /// Writes, if that can be at once or at the first look; otherwise the ticket, whose turn is to come.
+        fn try_write(&self) -> Option<u64> {
+            if !self.turns().writes_at_once() {
+                let ticket = self.turns().ticket();
+                if !self.turns().writes(ticket) {
+                    return Some(ticket);
+                }
+            }
+            // SAFETY: this thread has the lock alone.
+            self.inside.with_mut(|inside| unsafe { *inside += 1 });
+            self.turns().end_writing();
+            None
+        }
+
+        /// The same of a reader.
+        fn try_read(&self) -> Option<u64> {
+            if !self.turns().reads_at_once() {
+                let ticket = self.turns().ticket();
+                if !self.turns().reads(ticket) {
+                    return Some(ticket);
+                }
+            }
+            // SAFETY: whoever has the lock meanwhile reads.
+            self.inside.with(|inside| assert!(unsafe { *inside } <= 2));
+            self.turns().end_reading();
+            None
+        }
+
+        /// Those that have not had their turn have it now, in some order that the lock gives; nobody is left.
+        fn finish(&self, mut writers: Vec<u64>, mut readers: Vec<u64>) {
+            while !(writers.is_empty() && readers.is_empty()) {
+                let before = writers.len() + readers.len();
+                writers.retain(|&ticket| {
+                    let mine = self.turns().writes(ticket);
+                    if mine {
+                        // SAFETY: as above.
+                        self.inside.with_mut(|inside| unsafe { *inside += 1 });
+                        self.turns().end_writing();
+                    }
+                    !mine
+                });
+                readers.retain(|&ticket| {
+                    let mine = self.turns().reads(ticket);
+                    if mine {
+                        self.turns().end_reading();
+                    }
+                    !mine
+                });
+                assert!(writers.len() + readers.len() < before, "nobody has the turn");
+            }
+        }
+    }
+
+    /// Three threads have more orders than can be tried: those with so many switches at most that no thread asks for.
+    fn check_three(bound: usize, model: impl Fn() + Send + Sync + 'static) {
+        let mut three = loom::model::Builder::new();
+        three.preemption_bound = Some(bound);
+        three.check(model);
+    }
+
+    /// Of three that come at once, nobody spins: who has to wait is left for the end.
+    fn three_at_once(second_writes: bool) {
+        check_three(3, move || {
+            let lock = Lock::new();
+            let (second, third) = (lock.clone(), lock.clone());
+            let second =
+                thread::spawn(move || if second_writes { second.try_write() } else { second.try_read() });
+            let third = thread::spawn(move || third.try_read());
+            let mut writers: Vec<u64> = lock.try_write().into_iter().collect();
+            let (second, third) = (second.join().unwrap(), third.join().unwrap());
+            let mut readers: Vec<u64> = third.into_iter().collect();
+            if second_writes { &mut writers } else { &mut readers }.extend(second);
+            lock.finish(writers, readers);
+            // SAFETY: all others have gone.
+            lock.inside.with(|inside| assert_eq!(unsafe { *inside }, 1 + u32::from(second_writes)));
+            assert!(lock.turns().writes_at_once(), "the lock is free");
+        });
+    }
+
+    #[test]
+    fn two_writers_and_a_reader_take_turns() {
+        three_at_once(true);
+    }
+
+    #[test]
+    fn a_writer_and_two_readers_take_turns() {
+        three_at_once(false);
+    }
+
+    /// Every order of two writers: they exclude each other, and both come through. Where threads spin there are two of
+    /// them: of more that spin, loom lets some do so for ever.
     #[test]
     fn writers_take_turns() {
         loom::model(|| {
@@ -288,6 +389,81 @@ mod models {
             lock.inside.with(|inside| assert_eq!(unsafe { *inside }, 0));
             turns.end_reading();
             writer.join().unwrap();
+        });
+    }
+
+    struct AllOfThem {
+        writers: AtomicU32,
+        marks: [AtomicU32; 2],
+        /// One for each writer, since the other lock keeps writers apart.
+        inside: [UnsafeCell<u32>; 2],
+    }
+
+    // SAFETY: `inside` is what marks guard; loom tells of any access that they do not.
+    unsafe impl Send for AllOfThem {}
+    // SAFETY: as above.
+    unsafe impl Sync for AllOfThem {}
+
+    impl AllOfThem {
+        fn new() -> Arc<AllOfThem> {
+            let mark = || AtomicU32::new(0);
+            let inside = [UnsafeCell::new(0), UnsafeCell::new(0)];
+            Arc::new(AllOfThem { writers: AtomicU32::new(NO_WRITER), marks: [mark(), mark()], inside })
+        }
+
+        fn all(&self) -> AllLocked<'_> {
+            AllLocked { writers: &self.writers }
+        }
+
+        /// Reads everything, if all locks can be had by a mark. Whether whoever waits is woken.
+        fn read(&self, rank: usize) -> bool {
+            if !self.all().may_mark() {
+                return false;
+            }
+            if self.all().mark(&self.marks[rank]) {
+                // SAFETY: all locks are held, for reading.
+                self.inside.iter().for_each(|inside| inside.with(|inside| assert!(unsafe { *inside } <= 1)));
+            }
+            self.all().unmark(&self.marks[rank])
+        }
+
+        /// Writes, unless a mark is in the way: whether it was so.
+        fn write(&self, writer: usize) -> bool {
+            let is_alone = self.all().are_over(self.marks.iter());
+            if is_alone {
+                // SAFETY: nobody holds all locks, and no other writer uses this word.
+                self.inside[writer].with_mut(|inside| unsafe { *inside += 1 });
+            }
+            is_alone
+        }
+    }
+
+    /// A writer and two that lock all: it never meets one inside, and if it has to wait, somebody wakes it.
+    #[test]
+    fn a_writer_ends_the_locks_of_all() {
+        check_three(2, || {
+            let all = AllOfThem::new();
+            let (one, other) = (all.clone(), all.clone());
+            let (one, other) = (thread::spawn(move || one.read(0)), thread::spawn(move || other.read(1)));
+            let is_alone = all.write(0);
+            let woken = [one.join().unwrap(), other.join().unwrap()].contains(&true);
+            assert!(is_alone || woken, "it would sleep");
+            assert!(all.write(0) && !all.all().may_mark(), "now there are no marks, for ever");
+        });
+    }
+
+    /// Two writers, at different ranks, and one that locks all.
+    #[test]
+    fn two_writers_end_the_locks_of_all() {
+        check_three(2, || {
+            let all = AllOfThem::new();
+            let (one, other) = (all.clone(), all.clone());
+            let (reader, writer) =
+                (thread::spawn(move || one.read(0)), thread::spawn(move || other.write(1)));
+            let first = all.write(0);
+            let (woken, second) = (reader.join().unwrap(), writer.join().unwrap());
+            assert!(first && second || woken, "one would sleep");
+            assert!(all.write(0) && !all.all().may_mark());
         });
     }
 
