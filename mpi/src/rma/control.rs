@@ -29,8 +29,8 @@ const WRITERS: usize = 192;
 /// Regions that are attached to a dynamic window: how many entries are in use, then address and bytes of each.
 const ATTACHED: usize = 256;
 const REGIONS: usize = 320;
-/// Behind them, the words for each rank.
-const OF_RANKS: usize = REGIONS + 16 * REGIONS_MAX;
+/// Behind them, the words for each rank: in a window that has no regions in their place, so that all words are in one page.
+const OF_RANKS: [usize; 2] = [REGIONS, REGIONS + 16 * REGIONS_MAX];
 const BYTES_PER_RANK: usize = 24;
 /// Behind those, in lines of their own, how many of each rank's posts and completions this one has used up.
 const BYTES_TAKEN: usize = 16;
@@ -43,6 +43,7 @@ pub(super) const REGIONS_MAX: usize = 1024;
 pub struct WindowControl {
     range: SharedRange,
     size: u32,
+    is_dynamic: bool,
 }
 
 /// Who of a rank waits for a lock: bits of its word.
@@ -64,8 +65,8 @@ pub enum Turn {
 }
 
 /// Where the words of which only this rank knows begin.
-const fn taken_at(size: u32) -> usize {
-    (OF_RANKS + size as usize * BYTES_PER_RANK).next_multiple_of(64)
+const fn taken_at(size: u32, is_dynamic: bool) -> usize {
+    (OF_RANKS[is_dynamic as usize] + size as usize * BYTES_PER_RANK).next_multiple_of(64)
 }
 
 /// Whether all locks are held by one mark.
@@ -80,20 +81,20 @@ pub enum AllEntered {
 }
 
 impl WindowControl {
-    /// Bytes that a rank's words take in a window of `size` ranks.
-    pub fn bytes(size: u32) -> usize {
-        taken_at(size) + size as usize * BYTES_TAKEN
+    /// Bytes that a rank's words take in a window of `size` ranks; regions can be attached to a dynamic one.
+    pub fn bytes(size: u32, is_dynamic: bool) -> usize {
+        taken_at(size, is_dynamic) + size as usize * BYTES_TAKEN
     }
 
     /// The words at the beginning of a range, in a window of `size` ranks.
-    pub fn new(range: SharedRange, size: u32) -> WindowControl {
-        assert!(!range.at(0, WindowControl::bytes(size)).is_null());
-        WindowControl { range, size }
+    pub fn new(range: SharedRange, size: u32, is_dynamic: bool) -> WindowControl {
+        assert!(!range.at(0, WindowControl::bytes(size, is_dynamic)).is_null());
+        WindowControl { range, size, is_dynamic }
     }
 
     /// In place of the words of a rank of another host, which are not reached from here.
     pub fn elsewhere(size: u32) -> WindowControl {
-        WindowControl { range: SharedRange::none(), size }
+        WindowControl { range: SharedRange::none(), size, is_dynamic: false }
     }
 
     /// Whether the words are reached from here.
@@ -120,7 +121,7 @@ impl WindowControl {
 
     fn of_rank(&self, rank: u32, word: usize) -> usize {
         assert!(rank < self.size, "rank {rank} of {}", self.size);
-        OF_RANKS + rank as usize * BYTES_PER_RANK + word * 8
+        OF_RANKS[usize::from(self.is_dynamic)] + rank as usize * BYTES_PER_RANK + word * 8
     }
 
     // The lock.
@@ -260,7 +261,8 @@ impl WindowControl {
 
     fn taken(&self, rank: u32, what: Turn) -> &AtomicU64 {
         assert!(rank < self.size, "rank {rank} of {}", self.size);
-        self.range.word(taken_at(self.size) + rank as usize * BYTES_TAKEN + what as usize * 8)
+        self.range
+            .word(taken_at(self.size, self.is_dynamic) + rank as usize * BYTES_TAKEN + what as usize * 8)
     }
 
     // Elements.
@@ -319,6 +321,7 @@ impl WindowControl {
 
     /// Says that a region is attached; false if there are too many.
     pub fn attach(&self, address: u64, bytes: u64) -> bool {
+        assert!(self.is_dynamic, "regions of a window that has none");
         let count = self.range.word(ATTACHED).load(Ordering::Relaxed) as usize;
         let free = (0..count).find(|&entry| self.region(entry).1 == 0).unwrap_or(count);
         if free == REGIONS_MAX {
@@ -333,6 +336,7 @@ impl WindowControl {
 
     /// Says that the region at an address is attached no longer; false if none was.
     pub fn detach(&self, address: u64) -> bool {
+        assert!(self.is_dynamic, "regions of a window that has none");
         let count = self.range.word(ATTACHED).load(Ordering::Relaxed) as usize;
         let found = (0..count).find(|&entry| self.region(entry).0 == address && self.region(entry).1 > 0);
         if let Some(entry) = found {
@@ -343,6 +347,7 @@ impl WindowControl {
 
     /// Whether all of these bytes are attached, by one region or by several that follow each other.
     pub fn is_attached(&self, address: u64, bytes: u64) -> bool {
+        assert!(self.is_dynamic, "regions of a window that has none");
         let count = (self.range.word(ATTACHED).load(Ordering::Acquire) as usize).min(REGIONS_MAX);
         let (mut from, end) = (address, address.saturating_add(bytes));
         while from < end {
@@ -385,7 +390,7 @@ mod tests {
 
     fn control(size: u32) -> WindowControl {
         let memory = JobMemory::new(None).unwrap();
-        WindowControl::new(memory.map(0, WindowControl::bytes(size)).unwrap(), size)
+        WindowControl::new(memory.map(0, WindowControl::bytes(size, true)).unwrap(), size, true)
     }
 
     fn tries(control: &WindowControl, ticket: u64, kind: LockKind) -> bool {
@@ -501,6 +506,21 @@ mod tests {
         assert_eq!(control.waiters().collect::<Vec<_>>(), [2], "its engine still waits");
         control.waits(2, LockWaits::ForOthers, false);
         assert_eq!(control.waiters().count(), 0);
+    }
+
+    #[test]
+    fn words_of_a_window_without_regions_are_in_one_page() {
+        let (plain, dynamic) = (WindowControl::bytes(64, false), WindowControl::bytes(64, true));
+        assert!(plain <= 4096 && dynamic == plain + 16 * REGIONS_MAX);
+        let memory = JobMemory::new(None).unwrap();
+        let control = WindowControl::new(memory.map(0, plain).unwrap(), 64, false);
+        control.tell(63, Turn::Completion);
+        assert!(control.is_told(63, Turn::Completion) && !control.is_told(63, Turn::Post));
+        control.take(63, Turn::Completion);
+        assert!(
+            !control.is_told(63, Turn::Completion) && (0..63).all(|rank| !control.is_told(rank, Turn::Post))
+        );
+        assert!(control.holder().is_none() && !control.has_waiters() && !control.has_all());
     }
 
     #[test]

@@ -38,6 +38,9 @@ use tern_transport::WindowMemory;
 /// Memory of a window begins at a multiple of this, behind the words that the ranks share.
 const MEMORY_ALIGN: usize = 4096;
 
+/// Ranges that are so far apart in all are still mapped at once.
+const SPAN_SLACK_BYTES: u64 = 1 << 20;
+
 entry! {
     /// A window on memory that the program has.
     safe fn MPI_Win_create, MPI_Win_create_c<W>(
@@ -129,6 +132,12 @@ entry! {
     ) on win {
         let process = enter();
         let window = process.window(win)?;
+        if window.is_dynamic() {
+            return Err(fail(
+                MPI_ERR_RMA_FLAVOR,
+                format!("{} was made by MPI_Win_create_dynamic, and has no memory to ask for", window.named()),
+            ));
+        }
         // Without a rank: that of the first one that has some.
         let (first, rank) = (window.targets.iter().position(|target| target.bytes > 0), window.target(rank)?);
         let target = rank.map(|rank| window.targets[rank as usize]).or_else(|| Some(window.targets[first?]));
@@ -187,6 +196,17 @@ enum MemoryOrigin {
     Together,
 }
 
+impl MemoryOrigin {
+    /// For the other ranks.
+    fn number(&self) -> u64 {
+        match self {
+            MemoryOrigin::OfProgram(_) => 0,
+            MemoryOrigin::OfEach => 1,
+            MemoryOrigin::Together => 2,
+        }
+    }
+}
+
 fn arguments(
     win: Result<Handed<'_, MPI_Win>>,
     size: MPI_Aint,
@@ -240,19 +260,33 @@ struct WindowIntroduction {
     probe: u64,
     /// What the address of its memory is a multiple of.
     align: u64,
+    /// Which flavor of window it makes, and above 16 bits where the memory comes from.
+    kind: u64,
 }
 
 impl WindowIntroduction {
-    const BYTES: usize = 11 * 8;
+    const BYTES: usize = 12 * 8;
 
     fn record(&self) -> Vec<u8> {
-        let WindowIntroduction { fault, host, bytes, unit, place, base, pid, fenced, number, probe, align } =
-            *self;
-        record(&[fault, host, bytes, unit, place, base, pid, fenced, number, probe, align])
+        let WindowIntroduction {
+            fault,
+            host,
+            bytes,
+            unit,
+            place,
+            base,
+            pid,
+            fenced,
+            number,
+            probe,
+            align,
+            kind,
+        } = *self;
+        record(&[fault, host, bytes, unit, place, base, pid, fenced, number, probe, align, kind])
     }
 
     fn from(record: &[u8]) -> WindowIntroduction {
-        let [fault, host, bytes, unit, place, base, pid, fenced, window, probe, align] =
+        let [fault, host, bytes, unit, place, base, pid, fenced, window, probe, align, kind] =
             std::array::from_fn(|at| number(record, 8 * at));
         WindowIntroduction {
             fault,
@@ -266,6 +300,7 @@ impl WindowIntroduction {
             number: window,
             probe,
             align,
+            kind,
         }
     }
 }
@@ -399,7 +434,7 @@ fn make_in(
     let (file, is_fenced) = (fabric.memory(), fabric.is_fenced());
     drop(process);
     let align = wanted.align;
-    let words = words_of(size, align as u64);
+    let words = words_of(size, align as u64, flavor);
     let own_bytes = words + if matches!(memory, MemoryOrigin::OfEach) { wanted.bytes as usize } else { 0 };
     let reserved = file.and_then(|file| Ok((file.reserve(own_bytes)?, file)));
     let base = if let MemoryOrigin::OfProgram(base) = memory { base.0.expose_provenance() as u64 } else { 0 };
@@ -418,6 +453,7 @@ fn make_in(
         number: number.map_or(0, |number| number.raw().into()),
         probe: shm::probe_addr(),
         align: align as u64,
+        kind: flavor as u64 | memory.number() << 16,
     };
     let all: Vec<WindowIntroduction> = participants
         .allgather(&mine.record())?
@@ -431,9 +467,9 @@ fn make_in(
         MemoryOrigin::Together => Some(map_together(participants, &file, &all, &mut reserved)?),
         _ => None,
     };
-    let controls: Arc<[WindowControl]> = map_controls(&file, &all, memory, reach.host)?.into();
+    let controls: Arc<[WindowControl]> = map_controls(&file, &all, (memory, flavor), reach.host)?.into();
     let by_kernel = reach.tries_kernel(&all, me, memory);
-    let behind = |rank: usize, bytes| controls[rank].memory(words_of(size, all[rank].align), bytes);
+    let behind = |rank: usize, bytes| controls[rank].memory(words_of(size, all[rank].align, flavor), bytes);
     let mut targets = targets(&all, (me, reach.host, by_kernel), memory, together.as_ref(), behind);
     let base = match targets[me as usize].route {
         MemoryRoute::Direct(base) => base,
@@ -533,6 +569,9 @@ fn expect_alike(all: &[WindowIntroduction], flavor: c_int) -> Result {
     if let Some(rank) = all.iter().position(|told| told.fault != 0) {
         return Err(fail(MPI_ERR_NO_MEM, format!("rank {rank} cannot get the memory of its part")));
     }
+    if let Some(rank) = all.iter().position(|told| told.kind != all[0].kind) {
+        return Err(unlike(all[0].kind, rank, all[rank].kind));
+    }
     let elsewhere = all.iter().position(|told| told.host != all[0].host);
     if let Some(rank) = elsewhere.filter(|_| flavor == MPI_WIN_FLAVOR_SHARED) {
         return Err(fail(
@@ -544,6 +583,29 @@ fn expect_alike(all: &[WindowIntroduction], flavor: c_int) -> Result {
         ));
     }
     Ok(())
+}
+
+/// The error of ranks that make different windows together.
+#[cold]
+fn unlike(first: u64, rank: usize, other: u64) -> Box<Error> {
+    let name = |kind: u64| match kind as u16 as c_int {
+        MPI_WIN_FLAVOR_CREATE => "MPI_Win_create",
+        MPI_WIN_FLAVOR_ALLOCATE => "MPI_Win_allocate",
+        MPI_WIN_FLAVOR_SHARED => "MPI_Win_allocate_shared",
+        _ => "MPI_Win_create_dynamic",
+    };
+    if name(first) != name(other) {
+        let text = format!(
+            "rank 0 is in {}, and rank {rank} in {}: to make a window, all ranks of a communicator call the same function",
+            name(first),
+            name(other)
+        );
+        return fail(MPI_ERR_RMA_FLAVOR, text);
+    }
+    let text = format!(
+        "ranks 0 and {rank} differ in the hint alloc_shared_noncontig, which all ranks have to give alike (section 12.2.3)"
+    );
+    fail(MPI_ERR_INFO_VALUE, text)
 }
 
 /// How each rank's memory is reached; `behind` is where memory behind a rank's words is.
@@ -574,27 +636,58 @@ fn targets(
 }
 
 /// Bytes of a rank's words, with what lies between them and its memory.
-fn words_of(size: u32, align: u64) -> usize {
-    WindowControl::bytes(size).next_multiple_of(align as usize)
+fn words_of(size: u32, align: u64, flavor: c_int) -> usize {
+    WindowControl::bytes(size, flavor == MPI_WIN_FLAVOR_DYNAMIC).next_multiple_of(align as usize)
 }
 
 /// The words of each rank of this host, and its memory if that lies behind them.
 fn map_controls(
     file: &JobMemory,
     all: &[WindowIntroduction],
-    memory: &MemoryOrigin,
+    (memory, flavor): (&MemoryOrigin, c_int),
     host: u64,
 ) -> Result<Vec<WindowControl>> {
+    let size = all.len() as u32;
+    let bytes_of = |told: &WindowIntroduction| {
+        let memory = if let MemoryOrigin::OfEach = memory { told.bytes } else { 0 };
+        words_of(size, told.align, flavor) + memory as usize
+    };
+    let near = || all.iter().filter(|told| told.host == host);
+    let span = span_of(near().map(|told| (told.place, bytes_of(told) as u64, told.align)));
+    let refused = |error: io::Error| no_memory(near().map(|told| told.bytes).sum(), &error);
+    let whole = match span {
+        Some((place, bytes)) => Some((Arc::new(file.map(place, bytes as usize).map_err(refused)?), place)),
+        None => None,
+    };
     let map = |told: &WindowIntroduction| {
         if told.host != host {
-            return Ok(WindowControl::elsewhere(all.len() as u32));
+            return Ok(WindowControl::elsewhere(size));
         }
-        let bytes = if let MemoryOrigin::OfEach = memory { told.bytes } else { 0 };
-        let (words, align) = (words_of(all.len() as u32, told.align), told.align as usize);
-        let range = file.map_aligned(told.place, words + bytes as usize, align);
-        Ok(WindowControl::new(range.map_err(|error| no_memory(bytes, &error))?, all.len() as u32))
+        let range = match &whole {
+            Some((whole, first)) => whole.part((told.place - first) as usize, bytes_of(told)),
+            None => file
+                .map_aligned(told.place, bytes_of(told), told.align as usize)
+                .map_err(|error| no_memory(told.bytes, &error))?,
+        };
+        Ok(WindowControl::new(range, size, flavor == MPI_WIN_FLAVOR_DYNAMIC))
     };
     all.iter().map(map).collect()
+}
+
+/// Place and bytes of what holds all ranges (place, bytes, alignment) of the job's file, if they can be mapped at once: ranks that make a
+/// window together have mostly reserved ranges that follow each other.
+fn span_of(ranges: impl Iterator<Item = (u64, u64, u64)>) -> Option<(u64, u64)> {
+    let (mut first, mut end, mut sum, mut count) = (u64::MAX, 0, 0, 0);
+    for (place, bytes, align) in ranges {
+        // Addresses in one mapping are multiples of a page, and no more is known of them.
+        if align > MEMORY_ALIGN as u64 {
+            return None;
+        }
+        (first, end) = (first.min(place), end.max(place + bytes));
+        (sum, count) = (sum + bytes, count + 1);
+    }
+    // Windows that others have made meanwhile lie between. They are mapped, too, as long as that does not take much more of the address space.
+    (count > 1 && end - first <= 2 * sum + SPAN_SLACK_BYTES).then(|| (first, end - first))
 }
 
 /// The first rank takes a range for all.
@@ -659,5 +752,26 @@ fn free(win: MPI_Win) {
     process.objects.errhandlers.release(window.errhandler);
     if let Some(comm) = process.remove_own_comm(window.comm) {
         process.leave_shm_comm(comm.shm_comm);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ranges_that_lie_together_are_mapped_at_once() {
+        let (page, large) = (MEMORY_ALIGN as u64, 1 << 21);
+        assert_eq!(
+            span_of([(8 * page, 100, page), (4 * page, page, page)].into_iter()),
+            Some((4 * page, 4 * page + 100))
+        );
+        assert_eq!(span_of([(8 * page, page, page)].into_iter()), None, "one by itself");
+        assert_eq!(span_of([(0, page, page), (1 << 30, page, page)].into_iter()), None, "far apart");
+        assert_eq!(
+            span_of([(0, page, page), (large, page, large)].into_iter()),
+            None,
+            "of another alignment"
+        );
     }
 }

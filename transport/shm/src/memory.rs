@@ -40,6 +40,8 @@ struct MemoryFile {
 pub struct SharedRange {
     base: NonNull<u8>,
     bytes: usize,
+    /// The range that this is a part of, which keeps the mapping.
+    whole: Option<Arc<SharedRange>>,
 }
 
 // SAFETY: the mapping belongs to the process and not to a thread; what gives access to it are atomics and raw pointers.
@@ -162,7 +164,7 @@ fn name_of(fd: &OwnedFd) -> io::Result<(u64, u64)> {
 impl SharedRange {
     /// No bytes: in place of what another machine has.
     pub const fn none() -> SharedRange {
-        SharedRange { base: NonNull::dangling(), bytes: 0 }
+        SharedRange { base: NonNull::dangling(), bytes: 0, whole: None }
     }
 
     /// Whether it has none.
@@ -175,7 +177,16 @@ impl SharedRange {
             0..=PAGE_BYTES => map_range(fd, place, bytes)?,
             _ => map_aligned(fd, place, bytes, align)?,
         };
-        Ok(SharedRange { base, bytes })
+        Ok(SharedRange { base, bytes, whole: None })
+    }
+
+    /// Some of its bytes, which stay mapped as long as this part.
+    ///
+    /// # Panics
+    /// If they are not all within the range.
+    pub fn part(self: &Arc<Self>, offset: usize, bytes: usize) -> SharedRange {
+        let base = NonNull::new(self.at(offset, bytes)).expect("a mapping is not at null");
+        SharedRange { base, bytes, whole: Some(self.clone()) }
     }
 
     /// Address of the byte at `offset`, which may be the first behind the range.
@@ -253,7 +264,7 @@ impl SharedRange {
 
 impl Drop for SharedRange {
     fn drop(&mut self) {
-        if self.is_none() {
+        if self.is_none() || self.whole.is_some() {
             return;
         }
         // SAFETY: exactly what was mapped; references to it have ended, and pointers are no longer used by the rules of a window.
@@ -298,6 +309,21 @@ mod tests {
         let before = blocks(&fd);
         drop(a);
         assert!(blocks(&fd) < before, "the memory went back to the system");
+    }
+
+    /// A part outlives the value that it is a part of, and has no bytes but its own.
+    #[test]
+    fn parts_keep_what_they_are_parts_of() {
+        let fd = file();
+        let memory = memory(&fd);
+        let (a, b) = (memory.reserve(1).unwrap(), memory.reserve(1).unwrap());
+        let whole = Arc::new(memory.map(a.place(), 2 * PAGE_BYTES).unwrap());
+        let (first, second) = (whole.part(0, PAGE_BYTES), whole.part(PAGE_BYTES, PAGE_BYTES));
+        drop(whole);
+        drop(first);
+        second.word(8).store(5, Ordering::Relaxed);
+        assert_eq!(memory.map(b.place(), 16).unwrap().word(8).load(Ordering::Relaxed), 5);
+        assert!(std::panic::catch_unwind(move || _ = second.at(0, PAGE_BYTES + 1)).is_err());
     }
 
     #[test]
