@@ -180,7 +180,7 @@ const OFI_RXD: Instance = Instance {
 const OFI_SHM: Instance = Instance {
     name: "ofi-shm",
     environment: &[("TERN_TRANSPORT", "ofi"), ("TERN_OFI_PROVIDER", "shm")],
-    programs: &["p2p_", "coll_data", "session_after"],
+    programs: &["p2p_", "flood_", "coll_data", "session_after"],
     ..OFI
 };
 
@@ -193,6 +193,14 @@ const OFI_WINDOWS: Instance = Instance {
         ("TERN_WINDOWS", "messages"),
     ],
     programs: &["rma_"],
+    ..OFI
+};
+
+/// The same over a provider that cannot take a receive while many packets wait for one.
+const OFI_SHM_WINDOWS: Instance = Instance {
+    name: "ofi-shm-windows",
+    environment: &[("TERN_TRANSPORT", "ofi"), ("TERN_OFI_PROVIDER", "shm"), ("TERN_WINDOWS", "messages")],
+    programs: &["rma_accumulate"],
     ..OFI
 };
 
@@ -221,6 +229,7 @@ pub(crate) const INSTANCES: &[Instance] = &[
     OFI_RXD,
     OFI_SHM,
     OFI_WINDOWS,
+    OFI_SHM_WINDOWS,
     THREAD,
     TCP_THREAD,
     CHECKS,

@@ -164,7 +164,7 @@ impl Endpoint {
                 .open("fi_domain", |to| ((*(*fabric.0).ops).domain)(fabric.0, info, to, ptr::null_mut()))?;
             let av = open_av(&calls, &domain)?;
             let is_rxd = is_rxd(&offer.provider);
-            let (cq, fd) = open_cq(&calls, &domain, if is_rxd { RXD_COMPLETIONS } else { 0 })?;
+            let (cq, fd) = open_cq(&calls, &domain, completions(&offer.provider))?;
             let ep = calls.open("fi_endpoint", |to| {
                 ((*(*domain.0).ops).endpoint)(domain.0, info, to, ptr::null_mut())
             })?;
@@ -182,7 +182,7 @@ impl Endpoint {
                 packet_bytes_max: sizes.packet_bytes_max.min((*info.ep_attr).max_msg_size),
                 inject_bytes_max: (*info.tx_attr).inject_size,
                 sends: Slots::new(sizes.sends, sizes.packet_bytes_max),
-                receives: receive_slots(sizes, is_multi, is_rxd, (*info.rx_attr).size),
+                receives: receive_slots(&offer.provider, sizes, is_multi, (*info.rx_attr).size),
                 reads: Reads::of(info),
                 read_contexts: Slots::new(READS, 0),
                 memory: Vec::new(),
@@ -550,18 +550,38 @@ fn is_rxd(provider: &str) -> bool {
     provider.ends_with("ofi_rxd")
 }
 
-/// Completions that wait at once over ofi_rxd: of all its receives, and of the sends.
-const RXD_COMPLETIONS: usize = 4096;
+/// Bytes into which packets come before this process has looked at any, and in how many pieces. Provider shm keeps packets for which no
+/// piece has room in the entries by which pieces are posted. Once it has used them up, no piece can be posted any more, and nothing comes.
+/// So the pieces have room for the longest packets that it takes at once, of which there are `receives_max`, and for as many again,
+/// since a piece is posted anew when the last of its packets was looked at.
+fn pieces(provider: &str, sizes: Sizes, receives_max: usize) -> (usize, usize) {
+    match provider {
+        "shm" => (2 * RECEIVES, sizes.receive_bytes.max(2 * receives_max * sizes.packet_bytes_max)),
+        _ => (RECEIVES, sizes.receive_bytes),
+    }
+}
+
+/// Completions that wait at once, or 0 for as many as the provider chooses. Over ofi_rxd they are those of all its receives, and of the
+/// sends. Provider sockets loses those for which there is no room, and then nothing of that sender comes any more. So there is room for
+/// every packet that the receives take.
+fn completions(provider: &str) -> usize {
+    match provider {
+        "sockets" => 128 * 1024,
+        _ if is_rxd(provider) => 4096,
+        _ => 0,
+    }
+}
 
 /// One in so many receives is for packets that peers have not been told of as arrived. The others are for those that ofi_rxd takes, and
 /// tells of, in one call.
 const RXD_RECEIVES_SPARE: usize = 4;
 
-fn receive_slots(sizes: Sizes, is_multi: bool, is_rxd: bool, receives_max: usize) -> Slots {
+fn receive_slots(provider: &str, sizes: Sizes, is_multi: bool, receives_max: usize) -> Slots {
     if is_multi {
-        return Slots::new(RECEIVES, (sizes.receive_bytes / RECEIVES).max(4 * sizes.packet_bytes_max));
+        let (count, bytes) = pieces(provider, sizes, receives_max);
+        return Slots::new(count, (bytes / count).max(4 * sizes.packet_bytes_max));
     }
-    let wanted = if is_rxd { receives_max } else { sizes.receive_bytes / sizes.packet_bytes_max };
+    let wanted = if is_rxd(provider) { receives_max } else { sizes.receive_bytes / sizes.packet_bytes_max };
     Slots::new(wanted.clamp(2, receives_max.max(2)), sizes.packet_bytes_max)
 }
 
