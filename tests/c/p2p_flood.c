@@ -1,5 +1,5 @@
-/* A rank that takes nothing for a while, to which another one sends more than any network keeps (MPI-5.0 section 3.5): nothing is
- * lost, and all comes in order.
+/* A rank that takes nothing for a while, to which another one sends more than any network keeps (MPI-5.0
+ * section 3.5): nothing is lost, and all comes in order.
  * ranks: 2
  * timeout: 60
  */
@@ -8,7 +8,8 @@
 
 static void flood(int messages, int ints)
 {
-    int *out = check_alloc(sizeof(int) * (size_t)messages * (size_t)ints), *in = check_alloc(sizeof(int) * (size_t)ints);
+    int *out = check_alloc(sizeof(int) * (size_t)messages * (size_t)ints);
+    int *in = check_alloc(sizeof(int) * (size_t)ints);
     MPI_Request *requests = check_alloc(sizeof(MPI_Request) * (size_t)messages);
     if (check_rank == 1) {
         for (int i = 0; i < messages * ints; i++) out[i] = i;
