@@ -686,7 +686,8 @@ fn span_of(ranges: impl Iterator<Item = (u64, u64, u64)>) -> Option<(u64, u64)> 
         (first, end) = (first.min(place), end.max(place + bytes));
         (sum, count) = (sum + bytes, count + 1);
     }
-    // Windows that others have made meanwhile lie between. They are mapped, too, as long as that does not take much more of the address space.
+    // Windows that others have made meanwhile lie between. They are mapped, too, as long as that does not take much more of the
+    // address space.
     (count > 1 && end - first <= 2 * sum + SPAN_SLACK_BYTES).then(|| (first, end - first))
 }
 

@@ -157,8 +157,8 @@ entry! {
     }
 }
 
-/// Of mapped memory everything is done but that this rank's next loads may come before its last stores have left the processor. A program may wait for
-/// others in a loop over this call, so what has arrived is taken now and then.
+/// Of mapped memory everything is done but that this rank's next loads may come before its last stores have left the processor. A
+/// program may wait for others in a loop over this call, so what has arrived is taken now and then.
 #[inline(always)]
 fn flush(win: MPI_Win, rank: Option<c_int>, done: Done, call: &'static str) -> Result {
     if flush_short(win, rank) { Ok(()) } else { flush_longer(win, rank, done, call) }
