@@ -9,6 +9,7 @@ use std::process::Command;
 
 const LINES_MAX: usize = 800;
 const COLUMNS_MAX: usize = 120;
+const FUNCTION_LINES_MAX: usize = 100;
 
 /// Crate roots that must forbid unsafe code.
 const SAFE_ROOTS: &[&str] = &[
@@ -273,4 +274,34 @@ fn scripts_can_be_executed() {
             .map(|source| format!("{}: is not executable", source.name))
             .collect(),
     );
+}
+
+/// The lines of a function from its head on, at whose indentation it ends.
+fn function_lines(lines: &[&str]) -> usize {
+    let head = lines[0];
+    let end = format!("{}}}", &head[..head.len() - head.trim_start().len()]);
+    lines.iter().position(|line| *line == end).map_or(0, |at| at + 1)
+}
+
+/// A line that begins a function with a body of several lines.
+fn begins_function(line: &str) -> bool {
+    let code = line.trim_start();
+    let is_head = code.split(' ').take_while(|word| !word.contains('(')).any(|word| word == "fn");
+    is_head && !code.starts_with("//") && !code.ends_with([';', '}'])
+}
+
+/// Whoever reads a function sees it whole.
+#[test]
+fn functions_are_short() {
+    let mut complaints = Vec::new();
+    for source in sources().iter().filter(|source| source.is(&[".rs"])) {
+        let lines: Vec<&str> = source.text.lines().collect();
+        for at in (0..lines.len()).filter(|&at| begins_function(lines[at])) {
+            let len = function_lines(&lines[at..]);
+            if len > FUNCTION_LINES_MAX {
+                complaints.push(format!("{}:{}: a function of {len} lines", source.name, at + 1));
+            }
+        }
+    }
+    judge(complaints);
 }

@@ -512,8 +512,18 @@ fn make_in(
         reserved,
     };
     window.combines_singly = !window.locks_elements() && window.many_from > size_of::<u64>();
-    let shared = expose(&window, wanted.bytes, &all)?;
-    if let Some(number) = number {
+    let handle = install(window, participants, (wanted.bytes, &all))?;
+    Ok((handle, base.0))
+}
+
+/// Tells the others how this rank's memory, of so many bytes, is reached over the network, and makes a handle of the window.
+fn install(
+    window: Window,
+    participants: &Participants,
+    (bytes, all): (u64, &[WindowIntroduction]),
+) -> Result<MPI_Win> {
+    let shared = expose(&window, bytes, all)?;
+    if let Some(number) = window.far {
         // Nobody may ask for something before all can answer: whoever has heard of all others knows that they can.
         let told = participants.allgather(&shared_record(shared))?;
         let memories = told.chunks_exact(SHARED_RECORD_BYTES).map(shared_from).collect();
@@ -526,7 +536,7 @@ fn make_in(
         enter().objects.windows.served += 1;
         progress::ensure();
     }
-    Ok((handle, base.0))
+    Ok(handle)
 }
 
 const SHARED_RECORD_BYTES: usize = 3 * 8;
