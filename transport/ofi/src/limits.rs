@@ -1,5 +1,7 @@
 //! How much goes over libfabric at once, and how long this rank waits for it.
 
+use std::time::Duration;
+
 /// Bytes of a packet over libfabric. Longer messages come in fragments of this size, so it is as long as keeps the cost of a packet
 /// small beside that of its bytes, and as short as lets both sides copy at once.
 pub(super) const OFI_PACKET_BYTES: usize = 16 * 1024;
@@ -27,8 +29,10 @@ pub(super) const OFI_CLOSE_S_MAX: u64 = 5;
 /// Longest sleep while packets are on their way: some providers send again what was lost only when they are called.
 pub(super) const OFI_SLEEP_MS_MAX: u64 = 10;
 
-/// Longest sleep where the provider has no descriptor.
-pub(super) const OFI_BLIND_SLEEP_MS_MAX: u64 = 1;
+/// Sleeps where the provider has no descriptor: the first one after something has come, and the longest. Each is twice as long as the one
+/// before, so answers that are due soon are found soon, and a long wait takes little of the processor.
+pub(super) const OFI_BLIND_SLEEP_MIN: Duration = Duration::from_micros(20);
+pub(super) const OFI_BLIND_SLEEP_MAX: Duration = Duration::from_millis(1);
 
 /// How long a rank waits before a peer that is gone ends the job: whoever has started the ranks knows sooner, and more.
 pub(super) const OFI_GONE_S: u64 = 3;

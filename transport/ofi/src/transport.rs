@@ -177,6 +177,8 @@ pub struct Ofi {
     /// Peers whose memory has been read, who are to be told, and how that ended.
     pub(super) returns: Vec<(Peer, u8)>,
     bell: Arc<SocketBell>,
+    /// The next sleep, if the provider has no descriptor.
+    blind_sleep: Duration,
     /// Ranks that send nothing more, and wait to hear that all has come.
     pub(super) unanswered: Vec<Peer>,
     /// Peers that are to be told that this rank sends nothing more, and until when it waits for their answers, while it goes.
@@ -227,6 +229,7 @@ impl Ofi {
             windows: Vec::new(),
             returns: Vec::new(),
             bell,
+            blind_sleep: OFI_BLIND_SLEEP_MIN,
             unanswered: Vec::new(),
             untold: Vec::new(),
             goes_until: None,
@@ -438,11 +441,12 @@ impl Ofi {
         // Over datagrams the provider repeats what was lost, on both sides, by a clock that it looks at when it is called.
         let is_driven =
             self.has_unsent() || self.lost.is_some() || self.endpoint.provider().ends_with("ofi_rxd");
-        let in_flight = is_driven.then_some(OFI_SLEEP_MS_MAX);
-        let blind = self.endpoint.fd().is_none().then_some(OFI_BLIND_SLEEP_MS_MAX);
-        let most = in_flight.into_iter().chain(blind).min();
-        self.bell.set_packet_deadline(most.map(|most| Instant::now() + Duration::from_millis(most)));
-        self.endpoint.fd().is_none() || self.endpoint.may_wait()
+        let in_flight = is_driven.then_some(Duration::from_millis(OFI_SLEEP_MS_MAX));
+        let is_blind = self.endpoint.fd().is_none();
+        let most = in_flight.into_iter().chain(is_blind.then_some(self.blind_sleep)).min();
+        self.blind_sleep = (2 * self.blind_sleep).min(OFI_BLIND_SLEEP_MAX);
+        self.bell.set_packet_deadline(most.map(|most| Instant::now() + most));
+        is_blind || self.endpoint.may_wait()
     }
 }
 
@@ -669,6 +673,9 @@ impl Ofi {
         if !self.window_ends.is_empty() {
             any = true;
             self.tell_window_ends(sink);
+        }
+        if any {
+            self.blind_sleep = OFI_BLIND_SLEEP_MIN;
         }
         any || (slept && !self.may_sleep())
     }
