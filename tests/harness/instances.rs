@@ -161,10 +161,26 @@ const OFI: Instance = Instance {
     ],
     ranks_max: usize::MAX,
 };
+/// Without programs that send thousands of messages at once: this provider's own thread may then turn for ever (docs/design/libfabric.md).
 const OFI_SOCKETS: Instance = Instance {
     name: "ofi-sockets",
     environment: &[("TERN_TRANSPORT", "ofi"), ("TERN_OFI_PROVIDER", "sockets")],
-    programs: &["p2p_", "coll_data", "session_after"],
+    programs: &[
+        "p2p_blocking",
+        "p2p_buffered",
+        "p2p_buffered_session",
+        "p2p_cancel",
+        "p2p_cancel_send",
+        "p2p_completion",
+        "p2p_modes",
+        "p2p_ordering",
+        "p2p_persistent",
+        "p2p_probe",
+        "p2p_self",
+        "p2p_sendrecv",
+        "coll_data",
+        "session_after",
+    ],
     ..OFI
 };
 
