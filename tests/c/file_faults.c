@@ -147,6 +147,7 @@ static void interrupted(void)
     }
     setitimer(ITIMER_REAL, &never, NULL);
     sigaction(SIGALRM, &before, NULL);
+    CHECK(signals > 0);
     MUST(MPI_File_close(&fh));
     MPI_Type_free(&tile);
 }
