@@ -156,6 +156,9 @@ impl Tcp {
             }
             self.foreign.vacant.push(peer);
         }
+        if !self.foreign.parting.is_empty() {
+            self.wake_by(now + Duration::from_millis(PARTING_MS));
+        }
         self.foreign.parting.is_empty()
     }
 

@@ -166,6 +166,9 @@ pub const EARLY_PEER_S: u64 = 10;
 /// Milliseconds for a process of another world to answer a farewell. One that has others in common with this rank does not.
 pub const PARTING_MS: u64 = 1000;
 
+/// The same, of a process that has not taken all that was sent before the farewell: it would lack that.
+pub const PARTING_UNTAKEN_MS: u64 = 10_000;
+
 /// Housekeeping of dialling a process of another world in which its machine says that it is gone: it may be about to part from
 /// this one.
 pub const REFUSALS_MAX: u32 = 4;

@@ -1,5 +1,6 @@
 //! One peer: what is sent and received, over whichever connection there is, and how the next one comes about.
 
+use std::io;
 use std::net::{IpAddr, SocketAddr};
 use std::os::fd::AsRawFd;
 use std::time::{Duration, Instant};
@@ -29,6 +30,8 @@ pub(crate) struct TcpLink {
     pub outbox: TcpOutbox,
     pub inbox: TcpInbox,
     line: Option<ProvedWire>,
+    /// The connection takes nothing more, for this reason; what has come by it is still read.
+    cut_off: Option<io::Error>,
     gather: Gather,
     courtesy: Courtesy,
     /// The socket is watched for room.
@@ -110,6 +113,7 @@ impl TcpLink {
             outbox: TcpOutbox::new(config.checksum, config.encrypt),
             inbox: TcpInbox::new(peer),
             line: None,
+            cut_off: None,
             gather: Gather::default(),
             courtesy: Courtesy::default(),
             awaits_room: false,
@@ -146,7 +150,8 @@ impl TcpLink {
 
     /// Whether nothing more comes from a peer that this rank parts from, or it has had its time.
     pub(crate) fn has_parted(&self, now: Instant) -> bool {
-        let late = |since| now.saturating_duration_since(since) >= Duration::from_millis(PARTING_MS);
+        let patience = if self.outbox.is_empty() { PARTING_MS } else { PARTING_UNTAKEN_MS };
+        let late = |since| now.saturating_duration_since(since) >= Duration::from_millis(patience);
         let is_off = self.line.is_none() && self.dialer.is_none();
         let gone = is_off || (self.inbox.peer_goes() && !self.outbox.has_unwritten());
         gone || self.parting.is_some_and(late)
@@ -253,11 +258,23 @@ impl TcpLink {
         written.map(|()| true)
     }
 
-    /// Writes what the connection takes.
+    /// Writes what the connection takes. That the peer has closed it is told by [`TcpLink::poll`], after what came before: a farewell
+    /// may be among it, and then there is nothing to mend.
     pub(crate) fn write(&mut self, bell: &SocketBell) -> Result<(), Broken> {
-        let Some(line) = &mut self.line else { return Ok(()) };
-        let written = self.outbox.write(line)?;
-        let blocked = written == Written::Blocked || !line.flush()?;
+        let Some(line) = self.line.as_mut().filter(|_| self.cut_off.is_none()) else { return Ok(()) };
+        let blocked = match self.outbox.write(line) {
+            Ok(Written::Blocked) => Ok(true),
+            Ok(Written::All) => line.flush().map(|all| !all),
+            Err(error) => Err(error),
+        };
+        let blocked = match blocked {
+            Ok(blocked) => blocked,
+            Err(error) if is_by_peer(&error) => {
+                self.cut_off = Some(error);
+                return Ok(());
+            }
+            Err(error) => return Err(error.into()),
+        };
         if blocked != self.awaits_room {
             self.awaits_room = blocked;
             bell.change(line.fd(), blocked);
@@ -285,6 +302,9 @@ impl TcpLink {
             self.outbox.acknowledge(ack, done).map_err(|FalseAck| Broken::FalseAck)?;
         }
         let any = received?;
+        if !any && let Some(error) = self.cut_off.take() {
+            return Err(error.into());
+        }
         let due = self.inbox.must_acknowledge() && !self.leaves_it_to_the_reply(owed_answer);
         let waits = due && !self.acknowledge();
         if self.outbox.has_unwritten() || self.awaits_room {
@@ -364,6 +384,7 @@ impl TcpLink {
             bell.forget(line.fd());
         }
         self.awaits_room = false;
+        self.cut_off = None;
     }
 
     /// Nobody sleeps: the socket need not tell that something has come.
@@ -500,6 +521,11 @@ impl TcpLink {
     pub(crate) fn is_silent(&self) -> bool {
         self.line.as_ref().is_some_and(|line| is_silent(line.socket()))
     }
+}
+
+/// Whether the peer's end of a connection is gone, and not this one's memory at fault.
+fn is_by_peer(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::BrokenPipe | io::ErrorKind::ConnectionReset)
 }
 
 /// Addresses that failed for the same reason stand together.

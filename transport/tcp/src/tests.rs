@@ -8,6 +8,7 @@ use tern_transport::{Peer, Transport};
 
 mod faults;
 mod gather;
+mod parting;
 mod pipe;
 mod unauthenticated;
 
