@@ -66,6 +66,15 @@ pub const BOARD_READ_ATTEMPTS: u32 = 8;
 /// wrappers are not seen in practice; the bound ends the walk should `/proc` be in flux.
 pub const ANCESTORS_MAX: u32 = 64;
 
+/// Readings of a process's environment until two agree: each that differs has met another program that begins.
+pub const READINGS_MAX: u32 = 8;
+
+/// How often, and after which pause, a process without an environment is looked at again: it may be about to run a program.
+pub const EXEC_LOOKS_MAX: u32 = 10;
+
+/// See [`EXEC_LOOKS_MAX`].
+pub const EXEC_PAUSE: Duration = Duration::from_millis(1);
+
 /// Processors that a machine may have: more than Linux can be built for.
 pub const PROCESSORS_MAX: u32 = 1 << 14;
 

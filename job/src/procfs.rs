@@ -9,7 +9,7 @@ use std::time::Duration;
 use rustix::process::{Pid, PidfdFlags, pidfd_open};
 use signal_hook::consts::{SIGINT, SIGQUIT};
 
-use crate::limits::ANCESTORS_MAX;
+use crate::limits::{ANCESTORS_MAX, EXEC_LOOKS_MAX, EXEC_PAUSE, READINGS_MAX};
 
 /// Unit of the times in `/proc/PID/stat`: Linux shows `USER_HZ` = 100 to every program on x86-64 and aarch64.
 const TICK_MS: u64 = 10;
@@ -86,10 +86,40 @@ pub fn processes() -> impl Iterator<Item = (u32, ProcessStat)> {
 
 /// The value of a variable in the environment with which a process runs its program; `None` as well where it may not be read.
 pub fn variable_of(pid: u32, name: &str) -> Option<OsString> {
-    let environment = std::fs::read(format!("/proc/{pid}/environ")).ok()?;
+    value_in(&environment_of(pid)?, name)
+}
+
+/// The same of a process that may be about to run another program: meanwhile it has no environment, and gets some time.
+pub fn variable_across_exec(pid: u32, name: &str) -> Option<OsString> {
+    for _ in 0..EXEC_LOOKS_MAX {
+        let environment = environment_of(pid)?;
+        if !environment.is_empty() {
+            return value_in(&environment, name);
+        }
+        std::thread::sleep(EXEC_PAUSE);
+    }
+    None
+}
+
+fn value_in(environment: &[u8], name: &str) -> Option<OsString> {
     let mut variables = environment.split(|byte| *byte == 0);
     let value = variables.find_map(|variable| variable.strip_prefix(name.as_bytes())?.strip_prefix(b"="))?;
     Some(OsStr::from_bytes(value).to_owned())
+}
+
+/// The environment of a process. A file that was opened before another program took the process over ends early, wherever the reader
+/// is: it counts once two readings agree.
+fn environment_of(pid: u32) -> Option<Vec<u8>> {
+    let read = || std::fs::read(format!("/proc/{pid}/environ")).ok();
+    let mut before = read()?;
+    for _ in 0..READINGS_MAX {
+        let now = read()?;
+        if now == before {
+            break;
+        }
+        before = now;
+    }
+    Some(before)
 }
 
 /// A descriptor that is readable when the process has ended; `None` if there is no such process.
@@ -162,6 +192,24 @@ mod tests {
         assert!((0..1000).any(|_| told_apart()));
         drop(end);
         thread.join().unwrap();
+    }
+
+    #[test]
+    fn a_process_that_changes_its_program_keeps_its_variables() {
+        let script = "[ $LEFT = 0 ] || LEFT=$((LEFT - 1)) exec sh -c \"$SCRIPT\"";
+        let mut shell = std::process::Command::new("sh");
+        shell.args(["-c", script]).envs([("SCRIPT", script), ("LEFT", "400"), ("SOUGHT", "found")]);
+        let mut shell = shell.spawn().unwrap();
+        let mut looks = 0;
+        while shell.try_wait().unwrap().is_none() {
+            if variable_across_exec(shell.id(), "SOUGHT").is_none_or(|value| value != "found") {
+                // It may be about to end.
+                std::thread::sleep(Duration::from_millis(20));
+                assert!(ProcessStat::of(shell.id()).unwrap().has_ended(), "after {looks} looks");
+            }
+            looks += 1;
+        }
+        assert!(looks > 100);
     }
 
     #[test]

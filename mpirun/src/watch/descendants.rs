@@ -7,7 +7,7 @@ use std::collections::{HashMap, HashSet};
 
 use rustix::process::{Pid, PidfdFlags, Signal, getpid, pidfd_open, pidfd_send_signal, set_child_subreaper};
 use tern_job::descriptor::{DESCRIPTOR_VARIABLE, JobDescriptor};
-use tern_job::procfs::{ProcessStat, processes, variable_of};
+use tern_job::procfs::{ProcessStat, processes, variable_across_exec, variable_of};
 
 use crate::launch::watchdog::{self, LAUNCHER_VARIABLE};
 use crate::limits::SEARCHES_MAX;
@@ -134,9 +134,10 @@ pub(crate) struct Successor {
 pub(crate) fn successor(rank: u32, group: u32, member: Option<u32>) -> Option<Successor> {
     let own = std::process::id();
     let look = Look::take();
+    // What a wrapper has started and left may not run the program yet.
+    let descriptor = |pid| JobDescriptor::parse(&variable_across_exec(pid, DESCRIPTOR_VARIABLE)?).ok();
     let is_rank = |pid: &u32| {
-        let descriptor = descriptor_of(*pid);
-        descriptor.is_some_and(|descriptor| descriptor.rank == rank && descriptor.launcher == own)
+        descriptor(*pid).is_some_and(|descriptor| descriptor.rank == rank && descriptor.launcher == own)
     };
     let alive = |pid: &u32| *pid != group && look.stat(*pid).is_some_and(|stat| !stat.has_ended());
     let orphans: Vec<u32> = look.children(own).iter().copied().filter(alive).filter(is_rank).collect();
