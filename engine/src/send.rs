@@ -167,7 +167,19 @@ impl<T: Transport> Engine<T> {
     /// Sends what is next in a FIFO, if the transport takes it.
     pub(crate) fn send_queued(&mut self, peer: Peer, id: Id) -> Result<(), Full> {
         let Some(request) = self.core.requests.get_mut(id) else { return Ok(()) };
-        let RequestState::Queued(outgoing) = request.state else { return Ok(()) };
+        let RequestState::Queued(mut outgoing) = request.state else { return Ok(()) };
+        if let Outgoing::ZeroCopy { flags } = outgoing {
+            let len = request.buf.len();
+            if len > self.transport.zero_copy_eager_bytes_max(peer) {
+                // The transport has found meanwhile that it cannot do without a copy.
+                outgoing = Outgoing::Offer { flags };
+                request.state = RequestState::Queued(outgoing);
+                let window = self.core.peers.window();
+                if let Some(state) = self.core.peers.get(peer) {
+                    state.refund_late(cost_units(len), window);
+                }
+            }
+        }
         let Pattern { context, source, tag } = request.pattern;
         let envelope = Envelope { context, source, tag };
         let empty = UserBuf::empty();

@@ -1,12 +1,14 @@
 //! One message at a time: what each protocol puts on the wire, and how it ends when something is refused.
 
+use std::sync::Arc;
+
 use crate::support::job::World;
 use crate::support::memory::contents;
 use crate::support::net::{Conditions, End, Net};
 use tern_engine::wire::HeaderKind::{self, *};
 use tern_engine::*;
 use tern_mem::UserBuf;
-use tern_transport::{Limits, Peer, TransferError};
+use tern_transport::{Am, Doorbell, Full, Limits, Peer, Sink, Token, TransferError, Transport};
 
 const EAGER_BYTES: usize = 256;
 const NOTHING: Limits = Limits {
@@ -98,6 +100,68 @@ fn each_protocol_sends_what_its_row_says() {
     let fragments = [(0, Fragment), (0, Fragment), (0, Fragment)];
     assert_eq!(story(NOTHING, Mode::Standard, 700)[..2], [(0, Offer), (1, Ready)], "rendezvous-stream");
     assert_eq!(story(NOTHING, Mode::Standard, 700)[2..], fragments);
+}
+
+/// A transport that finds at its first message without a copy that it cannot send any so.
+struct Disappointing {
+    inner: End,
+    zero_copy_bytes: usize,
+}
+
+impl Transport for Disappointing {
+    fn limits(&mut self, peer: Peer) -> Limits {
+        self.inner.limits(peer)
+    }
+    fn send(&mut self, peer: Peer, am: &Am<'_>) -> Result<(), Full> {
+        self.inner.send(peer, am)
+    }
+    fn zero_copy_eager_bytes_max(&mut self, _: Peer) -> usize {
+        self.zero_copy_bytes
+    }
+    fn send_zero_copy(&mut self, _: Peer, _: &Am<'_>, _: Option<Token>) -> Result<(), Full> {
+        assert!(self.zero_copy_bytes > 0, "it is asked again");
+        self.zero_copy_bytes = 0;
+        Err(Full)
+    }
+    fn poll(&mut self, sink: &mut impl Sink) -> bool {
+        self.inner.poll(sink)
+    }
+    fn doorbell(&self) -> Arc<dyn Doorbell> {
+        self.inner.doorbell()
+    }
+}
+
+#[test]
+fn a_message_that_cannot_go_without_a_copy_after_all_is_offered() {
+    let mut net = Net::of(2, Conditions::good(NOTHING), 0);
+    // Its credits just suffice, so a second message shows that the first has given them back.
+    let settings = EngineSettings { credit_bytes: 2 * 64 * 17, ..EngineSettings::default() };
+    let mut engines = [0, 1].map(|rank| {
+        let inner = net.end(rank);
+        Engine::new(2, Disappointing { inner, zero_copy_bytes: 2000 }, settings.clone())
+    });
+    for (len, first) in [(2000, Offer), (200, Eager)] {
+        let (from, into) = (UserBuf::owned(len), UserBuf::owned(len));
+        [&from, &into].into_iter().zip(0..).for_each(|(buf, rank)| net.open(rank, buf));
+        from.write(0, &contents(9, len));
+        let received = engines[1].receive(PATTERN, &into, 0);
+        let sent = engines[0].send(Mode::Standard, 1, ENVELOPE, &from, 0);
+        for _ in 0..50 {
+            engines.iter_mut().for_each(|engine| {
+                engine.poll();
+            });
+        }
+        let mut end = |rank: usize, started| match started {
+            StartedSend::Done(status) => Some(status),
+            StartedSend::Pending(id) => engines[rank].test(id),
+        };
+        assert_eq!(end(0, sent), Some(Status::EMPTY));
+        assert_eq!(end(1, received), Some(Status::of(&ENVELOPE, len as u64)));
+        let mut bytes = vec![0; len];
+        into.read(0, &mut bytes);
+        assert_eq!(bytes, contents(9, len));
+        assert_eq!(net.sent()[0], (0, first));
+    }
 }
 
 #[test]

@@ -2,6 +2,9 @@
 //!
 //! The sender lets its peers read the message and says where it is. The receiver asks the engine for the place, reads into it, and says
 //! that it has it. Until then it holds back whatever comes from that peer, since messages have an order.
+//!
+//! The first bytes follow the offer in packets, so that the network is busy while the receiver asks for the rest. Of a short message they
+//! are all.
 
 use std::collections::VecDeque;
 
@@ -11,13 +14,14 @@ use tern_mem::UserBuf;
 use tern_transport::{Header, Token};
 
 /// Bytes that name exposed memory, before the protocol's own bytes.
-pub(super) const OFFER_BYTES: usize = 24;
+pub(super) const OFFER_BYTES: usize = 32;
 
-/// Where exposed memory lies.
+/// What is offered: so many bytes, the first of which come in packets behind the offer. The others lie in exposed memory.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Offered {
     pub place: RemoteMemory,
     pub len: u64,
+    pub first: u64,
 }
 
 impl Offered {
@@ -25,18 +29,23 @@ impl Offered {
         let mut bytes = [0; OFFER_BYTES];
         bytes[..8].copy_from_slice(&self.place.start.to_le_bytes());
         bytes[8..16].copy_from_slice(&self.place.key.to_le_bytes());
-        bytes[16..].copy_from_slice(&self.len.to_le_bytes());
+        bytes[16..24].copy_from_slice(&self.len.to_le_bytes());
+        bytes[24..].copy_from_slice(&self.first.to_le_bytes());
         bytes
+    }
+
+    /// Whether some of it lies in exposed memory, which is to be given back.
+    pub(super) fn is_exposed(&self) -> bool {
+        self.first < self.len
     }
 
     /// With the protocol's own bytes; `None` if it is too short.
     pub(super) fn parse(payload: &[u8]) -> Option<(Offered, &[u8])> {
         let (bytes, extended) = payload.split_first_chunk::<OFFER_BYTES>()?;
         let number = |at: usize| u64::from_le_bytes(std::array::from_fn(|nth| bytes[at + nth]));
-        Some((
-            Offered { place: RemoteMemory { start: number(0), key: number(8) }, len: number(16) },
-            extended,
-        ))
+        let place = RemoteMemory { start: number(0), key: number(8) };
+        let offered = Offered { place, len: number(16), first: number(24) };
+        (offered.first <= offered.len).then_some((offered, extended))
     }
 }
 
@@ -83,42 +92,89 @@ impl ExposedRegions {
     }
 }
 
-/// A message that is read from a peer's memory.
+/// A message that comes in parts, and by a read of a peer's memory.
 pub(super) struct RemoteRead {
     pub offered: Offered,
-    /// Of the engine's place.
-    pub token: Token,
-    pub buf: UserBuf,
-    pub offset: usize,
-    pub len: usize,
+    /// Where the engine wants it, and the token of that; none, if it does not want it.
+    token: Option<Token>,
+    buf: UserBuf,
+    offset: usize,
+    len: usize,
+    /// Bytes that have come in packets.
+    come: usize,
+    /// How the read has ended; well, if there is nothing to read.
+    read: Option<bool>,
     /// Memory that is read into where the place has gaps.
-    pub detour: Option<Box<[u8]>>,
+    detour: Option<Box<[u8]>>,
 }
 
 impl RemoteRead {
     /// Into `len` bytes of a place.
     pub(super) fn new(
         offered: Offered,
-        token: Token,
+        token: Option<Token>,
         (buf, offset, len): (UserBuf, usize, usize),
     ) -> RemoteRead {
-        let detour = buf.contiguous_at(offset, len).is_none().then(|| vec![0; len].into_boxed_slice());
-        RemoteRead { offered, token, buf, offset, len, detour }
+        let read = (len as u64 <= offered.first).then_some(true);
+        let mut new = RemoteRead { offered, token, buf, offset, len, come: 0, read, detour: None };
+        let (from, len) = new.to_read();
+        if new.buf.contiguous_at(from, len).is_none() {
+            new.detour = Some(vec![0; len].into_boxed_slice());
+        }
+        new
     }
 
-    /// Where the bytes go.
-    pub(super) fn target(&mut self) -> *mut u8 {
-        match &mut self.detour {
+    /// What of the place is read into: from where on, and how many bytes.
+    fn to_read(&self) -> (usize, usize) {
+        let first = usize::try_from(self.offered.first).unwrap_or(usize::MAX).min(self.len);
+        (self.offset + first, self.len - first)
+    }
+
+    /// Where the bytes go that are read, and how many.
+    pub(super) fn target(&mut self) -> (*mut u8, usize) {
+        let (from, len) = self.to_read();
+        let start = match &mut self.detour {
             Some(bytes) => bytes.as_mut_ptr(),
-            None => self.buf.contiguous_at(self.offset, self.len).unwrap_or(std::ptr::null_mut()),
-        }
+            None => self.buf.contiguous_at(from, len).unwrap_or(std::ptr::null_mut()),
+        };
+        (start, len)
     }
 
-    /// The bytes have come: puts them where they belong.
-    pub(super) fn land(&mut self) {
-        if let Some(bytes) = self.detour.take() {
-            self.buf.write(self.offset, &bytes);
+    /// Whether there is anything to read that has not been.
+    pub(super) fn has_to_read(&self) -> bool {
+        self.read.is_none()
+    }
+
+    /// The read has ended.
+    pub(super) fn end_read(&mut self, is_well: bool) {
+        self.read = Some(is_well);
+    }
+
+    /// Whether packets of it are still to come.
+    pub(super) fn lacks_parts(&self) -> bool {
+        (self.come as u64) < self.offered.first
+    }
+
+    /// The next packet of it. What is longer than was offered is left out.
+    pub(super) fn take_part(&mut self, part: &[u8]) {
+        let wanted = self.to_read().0 - self.offset;
+        let at = self.come.min(wanted);
+        self.buf.write(self.offset + at, &part[..part.len().min(wanted - at)]);
+        self.come += part.len();
+    }
+
+    /// Whether all has come, or cannot come.
+    pub(super) fn is_over(&self) -> bool {
+        self.read.is_some() && !self.lacks_parts()
+    }
+
+    /// All has come, or cannot come: puts what was read where it belongs. The engine's token, and whether all is well.
+    pub(super) fn land(mut self) -> (Option<Token>, bool) {
+        let is_well = self.read == Some(true);
+        if let Some(bytes) = self.detour.take().filter(|_| is_well) {
+            self.buf.write(self.to_read().0, &bytes);
         }
+        (self.token, is_well)
     }
 }
 
@@ -126,6 +182,13 @@ impl RemoteRead {
 pub(super) enum HeldPacket {
     Packet(Header, Box<[u8]>),
     Offer(Header, Box<[u8]>),
+    Part(Box<[u8]>),
+}
+
+impl HeldPacket {
+    pub(super) fn is_part(&self) -> bool {
+        matches!(self, HeldPacket::Part(_))
+    }
 }
 
 /// What one peer has sent and what is not with the engine yet.
@@ -135,22 +198,17 @@ pub(super) struct OfiInbound {
     pub held: VecDeque<HeldPacket>,
 }
 
-impl OfiInbound {
-    pub(super) fn is_empty(&self) -> bool {
-        self.reading.is_none() && self.held.is_empty()
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
     fn an_offer_survives() {
-        let offered = Offered { place: RemoteMemory { start: 1 << 40, key: u64::MAX }, len: 77 };
+        let offered = Offered { place: RemoteMemory { start: 1 << 40, key: u64::MAX }, len: 77, first: 70 };
         let bytes = [&offered.bytes()[..], b"head"].concat();
         assert_eq!(Offered::parse(&bytes), Some((offered, &b"head"[..])));
         assert_eq!(Offered::parse(&bytes[..OFFER_BYTES - 1]), None);
+        assert_eq!(Offered::parse(&Offered { first: 78, ..offered }.bytes()), None, "more than all of it");
     }
 
     #[test]

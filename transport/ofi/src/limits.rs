@@ -13,6 +13,13 @@ pub(super) const OFI_SENDS: usize = 64;
 /// must be made known, which is little beside the time of so many bytes.
 pub(super) const OFI_READ_BYTES_MAX: usize = 4 * 1024 * 1024;
 
+/// An offered message up to here goes in packets alone, which both sides copy at once. Of a longer one a single packet goes so, since the
+/// network is busy with it while the receiver asks for the rest. More of them cost more than they save.
+pub(super) const OFI_WHOLE_BYTES_MAX: usize = 32 * 1024;
+
+/// The longest message that goes without asking its receiver, as far as there are credits for it.
+pub(super) const OFI_EAGER_BYTES_MAX: usize = 1024 * 1024;
+
 /// Bytes into which packets come before the rank looks at them.
 pub(super) const OFI_RECEIVE_BYTES: usize = 4 * 1024 * 1024;
 const _: () = assert!(OFI_RECEIVE_BYTES >= OFI_SENDS * OFI_PACKET_BYTES);

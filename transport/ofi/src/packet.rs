@@ -31,6 +31,8 @@ pub(super) enum OfiPacketKind {
     Message,
     /// It exposes memory.
     Offer,
+    /// It has further bytes of what was offered before.
+    Part,
     /// It gives exposed memory back.
     Return,
     /// Its sender sends nothing more.
@@ -40,7 +42,7 @@ pub(super) enum OfiPacketKind {
 }
 
 impl OfiPacketKind {
-    const OTHERS: [OfiPacketKind; 4] = [Self::Offer, Self::Return, Self::Last, Self::Answer];
+    const OTHERS: [OfiPacketKind; 5] = [Self::Offer, Self::Part, Self::Return, Self::Last, Self::Answer];
 
     /// What the token is combined with.
     #[inline]
@@ -48,6 +50,7 @@ impl OfiPacketKind {
         match self {
             Self::Message => 0,
             Self::Offer => 0x3333_3333_3333_3333,
+            Self::Part => 0x00ff_00ff_00ff_00ff,
             Self::Return => 0x0f0f_0f0f_0f0f_0f0f,
             Self::Last => u64::MAX,
             Self::Answer => 0x5555_5555_5555_5555,

@@ -1,12 +1,12 @@
 //! The two sides of a message that is read from its sender's memory.
 
-use tern_libfabric::LibfabricError;
+use tern_libfabric::{LibfabricError, Region, RemoteMemory};
 
 use super::exposed::{HeldPacket, OFFER_BYTES, Offered, RemoteRead};
 use super::packet::{HEAD_BYTES, OfiPacketKind};
 use super::reads::OfiReader;
 use super::transport::{Ofi, OfiArrivals};
-use crate::limits::OFI_READ_BYTES_MAX;
+use crate::limits::{OFI_READ_BYTES_MAX, OFI_WHOLE_BYTES_MAX};
 use tern_mem::UserBuf;
 use tern_transport::am::AM_INLINE_BYTES_MAX;
 use tern_transport::{Am, Full, Header, Landing, Peer, Sink, Token, TransferError};
@@ -37,17 +37,26 @@ impl Ofi {
             return Ok(());
         };
         let way = self.way(peer).ok_or(Full)?.marked(OfiPacketKind::Offer);
+        let first = self.first_bytes(am.len);
+        if self.free.len() < 1 + self.packets_of(first) {
+            return Err(Full);
+        }
         let slot = self.free.pop().ok_or(Full)?;
-        // SAFETY: the body stays as it is until the exposure ends, which is the promise of whoever exposes it.
-        let region = match unsafe { self.endpoint.expose(start, am.len) } {
-            Ok(region) => region,
-            Err(error) => {
-                self.free.push(slot);
-                self.refuse(peer, error);
-                return Err(Full);
+        let region = if first < am.len {
+            // SAFETY: the body stays as it is until the exposure ends, which is the promise of whoever exposes it. `first` is within it.
+            match unsafe { self.endpoint.expose(start.add(first), am.len - first) } {
+                Ok(region) => Some(region),
+                Err(error) => {
+                    self.free.push(slot);
+                    self.refuse(peer, error);
+                    return Err(Full);
+                }
             }
+        } else {
+            None
         };
-        let offered = Offered { place: region.place(), len: am.len as u64 };
+        let place = region.as_ref().map_or(RemoteMemory { start: 0, key: 0 }, Region::place);
+        let offered = Offered { place, len: am.len as u64, first: first as u64 };
         let len = HEAD_BYTES + OFFER_BYTES + am.extended.len();
         let packet = self.endpoint.slot(slot);
         super::packet::write_head(packet, way.head(), self.me, &am.header);
@@ -56,8 +65,63 @@ impl Ofi {
         let taken = self.endpoint.send(way.to, slot, len);
         self.taken(peer, taken).inspect_err(|Full| self.free.push(slot))?;
         self.links[peer as usize].was_sent_to = true;
-        self.exposed.entry(peer).or_default().expose(region, done);
+        self.send_parts(peer, am, first);
+        let exposed = self.exposed.entry(peer).or_default();
+        match region {
+            Some(region) => exposed.expose(region, done),
+            None => exposed.copied(done),
+        }
+        self.has_ends |= first == am.len;
         Ok(())
+    }
+
+    /// How many bytes of an offered message go in packets.
+    fn first_bytes(&self, len: usize) -> usize {
+        let first = if len <= OFI_WHOLE_BYTES_MAX { len } else { self.part_bytes_max() };
+        // Where there are few slots, other messages need them.
+        if self.packets_of(first) < self.slots / 2 { first } else { 0 }
+    }
+
+    fn packets_of(&self, bytes: usize) -> usize {
+        bytes.div_ceil(self.part_bytes_max())
+    }
+
+    fn part_bytes_max(&self) -> usize {
+        self.endpoint.packet_bytes_max() - HEAD_BYTES
+    }
+
+    /// Sends the first bytes of a message that was offered. There are slots for them. Each has its number, so those that the provider does
+    /// not take now may go behind others.
+    fn send_parts(&mut self, peer: Peer, am: &Am<'_>, first: usize) {
+        let most = self.part_bytes_max();
+        for at in (0..first).step_by(most) {
+            let (Some(way), Some(slot)) = (self.way(peer), self.free.pop()) else { return };
+            let (header, len) = (Header::default(), most.min(first - at));
+            let packet = self.endpoint.slot(slot);
+            super::packet::write_head(packet, way.marked(OfiPacketKind::Part).head(), self.me, &header);
+            am.body.read(am.offset + at, &mut packet[HEAD_BYTES..HEAD_BYTES + len]);
+            let link = &mut self.links[peer as usize];
+            link.sent = link.sent.wrapping_add(1);
+            self.late.push_back((peer, slot, HEAD_BYTES + len));
+            self.send_late();
+        }
+        self.has_ends |= !self.late.is_empty();
+    }
+
+    /// Sends packets that have their numbers already, as far as the provider takes them.
+    pub(super) fn send_late(&mut self) {
+        while let Some(&(peer, slot, len)) = self.late.front() {
+            let Some(to) = self.links[peer as usize].address else { return };
+            match self.endpoint.send(to, slot, len) {
+                Ok(true) => self.counters.sent += 1,
+                Ok(false) => return,
+                Err(error) => {
+                    self.free.push(slot);
+                    self.lose_later(peer, format!("rank {peer} cannot be sent to: {error}"));
+                }
+            }
+            self.late.pop_front();
+        }
     }
 
     /// Memory could not be made known: from now on messages are copied. What cannot be copied ends the job.
@@ -76,7 +140,7 @@ impl Ofi {
     /// Tells the engine of exposures that have ended.
     #[cold]
     pub(super) fn tell_ends(&mut self, sink: &mut impl Sink) {
-        self.has_ends = false;
+        self.has_ends = !self.late.is_empty();
         for exposed in self.exposed.values_mut() {
             while let Some((token, is_well)) = exposed.next_end() {
                 let result = if is_well { Ok(()) } else { Err(TransferError::PeersMemory) };
@@ -102,6 +166,7 @@ impl<S: Sink> OfiArrivals<'_, S> {
             return self.hold(from, HeldPacket::Offer(header, payload.into()));
         }
         self.begin(from, header, payload);
+        self.go_on(from);
     }
 
     /// Asks for the place of an exposed message.
@@ -111,43 +176,89 @@ impl<S: Sink> OfiArrivals<'_, S> {
             return;
         };
         let total = (offered.len as usize).saturating_add(extended.len());
-        match self.sink.header(from, &header, total) {
-            Landing::Nothing => self.returns.push((from, WELL)),
+        let (token, place) = match self.sink.header(from, &header, total) {
+            Landing::Nothing => (None, (UserBuf::empty(), 0, 0)),
             Landing::Place { buf, offset, len, token } => {
                 let before = extended.len().min(len);
                 buf.write(offset, &extended[..before]);
-                let place = (buf, offset + before, len.min(total) - before);
-                self.inbound.entry(from).or_default().reading = Some(RemoteRead::new(offered, token, place));
-                self.links[from as usize].is_held = true;
-                self.unread.push(from);
+                (Some(token), (buf, offset + before, len.min(total) - before))
+            }
+        };
+        let reading = RemoteRead::new(offered, token, place);
+        if reading.has_to_read() {
+            self.unread.push(from);
+        }
+        self.links[from as usize].is_held = true;
+        self.inbound.entry(from).or_default().reading = Some(reading);
+    }
+
+    /// Further bytes of what a peer has offered. Those of an offer that is held back are held back as well.
+    #[cold]
+    pub(super) fn take_part(&mut self, from: Peer, part: &[u8]) {
+        let reading = self.inbound.get_mut(&from).and_then(|inbound| inbound.reading.as_mut());
+        match reading {
+            Some(reading) if reading.lacks_parts() => {
+                reading.take_part(part);
+                self.go_on(from);
+            }
+            Some(_) => self.hold(from, HeldPacket::Part(part.into())),
+            None => self.counters.unproven += 1,
+        }
+    }
+
+    /// A message has been read, or cannot be.
+    pub(super) fn finish(&mut self, from: Peer, is_well: bool) {
+        if let Some(reading) = self.inbound.get_mut(&from).and_then(|inbound| inbound.reading.as_mut()) {
+            reading.end_read(is_well);
+            self.go_on(from);
+        }
+    }
+
+    /// If all of a message has come, what was held back comes next, up to what has not come yet.
+    fn go_on(&mut self, from: Peer) {
+        while let Some(inbound) = self.inbound.get_mut(&from) {
+            if let Some(reading) = inbound.reading.take_if(|reading| reading.is_over()) {
+                self.conclude(from, reading);
+                continue;
+            }
+            let next = match &mut inbound.reading {
+                None => inbound.held.pop_front(),
+                Some(reading) => {
+                    let is_due =
+                        reading.lacks_parts() && inbound.held.front().is_some_and(HeldPacket::is_part);
+                    if !is_due {
+                        return;
+                    }
+                    if let Some(HeldPacket::Part(part)) = inbound.held.pop_front() {
+                        reading.take_part(&part);
+                    }
+                    continue;
+                }
+            };
+            match next {
+                Some(HeldPacket::Packet(header, payload)) => self.hand_over(from, &header, &payload),
+                Some(HeldPacket::Offer(header, payload)) => self.begin(from, header, &payload),
+                Some(HeldPacket::Part(_)) => self.counters.unproven += 1,
+                None => {
+                    self.inbound.remove(&from);
+                }
             }
         }
     }
 
-    /// A message has been read, or cannot be: what was held back comes next, up to the next one that has to be read.
-    pub(super) fn finish(&mut self, from: Peer, is_well: bool) {
-        let Some(mut reading) = self.inbound.get_mut(&from).and_then(|inbound| inbound.reading.take()) else {
-            return;
-        };
-        if is_well {
-            reading.land();
-            self.sink.landed(from, reading.token);
-        } else {
-            self.sink.spoiled(from, reading.token, TransferError::PeersMemory);
+    /// All of a message has come, or cannot come.
+    fn conclude(&mut self, from: Peer, reading: RemoteRead) {
+        let is_exposed = reading.offered.is_exposed();
+        let (token, is_well) = reading.land();
+        match token {
+            Some(token) if is_well => self.sink.landed(from, token),
+            Some(token) => self.sink.spoiled(from, token, TransferError::PeersMemory),
+            None => {}
         }
-        self.returns.push((from, if is_well { WELL } else { FAILED }));
+        if is_exposed {
+            self.returns.push((from, if is_well { WELL } else { FAILED }));
+        }
         self.links[from as usize].is_held = false;
-        while !self.links[from as usize].is_held {
-            let next = self.inbound.get_mut(&from).and_then(|inbound| inbound.held.pop_front());
-            match next {
-                Some(HeldPacket::Packet(header, payload)) => self.hand_over(from, &header, &payload),
-                Some(HeldPacket::Offer(header, payload)) => self.begin(from, header, &payload),
-                None => break,
-            }
-        }
-        if self.inbound.get(&from).is_some_and(super::exposed::OfiInbound::is_empty) {
-            self.inbound.remove(&from);
-        }
     }
 
     /// Hands a message to the engine.
@@ -183,11 +294,7 @@ impl Ofi {
         let Some(reading) = self.inbound.get_mut(&from).and_then(|inbound| inbound.reading.as_mut()) else {
             return true;
         };
-        if reading.len == 0 {
-            self.read_ends.push((from, true));
-            return true;
-        }
-        let (place, len, target) = (reading.offered.place, reading.len, reading.target());
+        let (place, (target, len)) = (reading.offered.place, reading.target());
         // SAFETY: the place is the engine's until the message has landed, or the reading's own. The slot is free.
         match unsafe { self.endpoint.read(slot, (way.to, place), target, len) } {
             Ok(true) => {

@@ -1,6 +1,6 @@
 //! [`Ofi`]: the transport of one rank to its peers over libfabric.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 use std::io;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -87,7 +87,7 @@ pub(super) struct OfiPeer {
     /// Of its packets to this rank, once one has come.
     expected: Option<u64>,
     /// Packets to it that the provider has taken, and packets of it that have come.
-    sent: u32,
+    pub(super) sent: u32,
     received: u32,
 }
 
@@ -159,7 +159,9 @@ pub struct Ofi {
     asked: u32,
     /// Slots of which no packet is on its way, and all there are.
     pub(super) free: Vec<usize>,
-    slots: usize,
+    pub(super) slots: usize,
+    /// Packets that have their numbers, and that the provider has not taken: to whom, the slot, bytes.
+    pub(super) late: VecDeque<(Peer, usize, usize)>,
     /// Bytes of a packet that needs no slot.
     inject_bytes_max: usize,
     pub(super) has_ends: bool,
@@ -216,6 +218,7 @@ impl Ofi {
             asked: 0,
             free: (0..slots).collect(),
             slots,
+            late: VecDeque::new(),
             inject_bytes_max,
             exposed: HashMap::new(),
             has_ends: false,
@@ -377,7 +380,7 @@ impl Ofi {
 
     /// As [`Ofi::lose`], of a peer that has perhaps died, which whoever has started it tells better.
     #[cold]
-    fn lose_later(&mut self, peer: Peer, why: String) {
+    pub(super) fn lose_later(&mut self, peer: Peer, why: String) {
         let until = Instant::now() + Duration::from_secs(OFI_GONE_S);
         self.lost.get_or_insert((Failure { peer, why }, until));
     }
@@ -533,11 +536,13 @@ impl<S: Sink> OfiArrivals<'_, S> {
                 self.unanswered.push(from);
             }
             OfiPacketKind::Answer => link.owes_answer = false,
-            OfiPacketKind::Message | OfiPacketKind::Offer | OfiPacketKind::Return => {
+            OfiPacketKind::Message | OfiPacketKind::Offer | OfiPacketKind::Part | OfiPacketKind::Return => {
                 link.has_sent = true;
                 self.counters.received += 1;
-                if kind == OfiPacketKind::Offer {
-                    return self.take_offer(from, *header, payload);
+                match kind {
+                    OfiPacketKind::Offer => return self.take_offer(from, *header, payload),
+                    OfiPacketKind::Part => return self.take_part(from, payload),
+                    _ => {}
                 }
                 self.exposed.entry(from).or_default().end(Ofi::is_well(header));
                 *self.has_ends = true;
@@ -582,6 +587,10 @@ impl Transport for Ofi {
 
     fn zero_copy_fragment_bytes_max(&mut self, peer: Peer) -> usize {
         self.exposed_bytes_max(peer)
+    }
+
+    fn zero_copy_eager_bytes_max(&mut self, peer: Peer) -> usize {
+        self.exposed_bytes_max(peer).min(OFI_EAGER_BYTES_MAX)
     }
 
     fn send_zero_copy(&mut self, peer: Peer, am: &Am<'_>, done: Option<Token>) -> Result<(), Full> {
@@ -727,7 +736,8 @@ impl Ofi {
     /// Moves on what is exposed and what is read. Whether anything has ended.
     #[cold]
     fn serve_reads(&mut self, sink: &mut impl Sink) -> bool {
-        let any = self.has_ends || !self.read_ends.is_empty();
+        self.send_late();
+        let any = self.has_ends && self.late.is_empty() || !self.read_ends.is_empty();
         loop {
             for (from, is_well) in std::mem::take(&mut self.read_ends) {
                 self.apart(sink).3.finish(from, is_well);

@@ -18,6 +18,9 @@ fn everywhere(test: impl Fn(&mut Two, &str)) {
         for registration in REGISTRATIONS {
             let config = OfiConfig { provider, ..OfiConfig::default() };
             let choice = ProviderChoice { config, registration };
+            if crashes_within_a_process(provider) {
+                continue;
+            }
             let Some(mut two) = Two::with(choice) else { continue };
             if two.0.exposed_bytes_max(1) > 0 {
                 tried += 1;
@@ -28,6 +31,12 @@ fn everywhere(test: impl Fn(&mut Two, &str)) {
     let has_some = is_here("tcp;ofi_rxm") || is_here("sockets");
     assert!(tried > 0 || !has_some, "no provider can read");
     println!("{tried} ways to read");
+}
+
+/// Provider `shm` of release 2 crashes in `fi_cq_read` when an endpoint of its own process reads from one that it has not heard of. It takes
+/// an offset for an address there (`0x61000`). Between processes it reads well, which the suite tries (`ours_over_their_libfabric.sh`).
+fn crashes_within_a_process(provider: &str) -> bool {
+    provider == "shm" && Library::open().is_ok_and(|library| !library.version().starts_with("1."))
 }
 
 /// Exposes a message, and lets both ranks work until it is taken.
@@ -114,13 +123,12 @@ fn deliver(two: &mut Two, body: &UserBuf, place: Option<(UserBuf, usize)>, name:
     let (mut here, mut there) = (Keeper::default(), Lander { place, has_landed: false });
     expose(two, (body, b"", 1), (&mut here, &mut there));
     let until = Instant::now() + Duration::from_secs(30);
-    while here.done.is_empty() {
+    while here.done.is_empty() || there.has_landed != there.place.is_some() {
         assert!(Instant::now() < until, "{name}: {:?}, {:?}", two.0.failure(), two.1.failure());
         two.0.poll(&mut here);
         two.1.poll(&mut there);
     }
     assert_eq!(here.done, [(Token(1), Ok(()))], "{name}");
-    assert_eq!(there.has_landed, there.place.is_some(), "{name}");
 }
 
 #[test]
@@ -143,5 +151,43 @@ fn exposed_messages_land_in_gaps_in_part_and_nowhere() {
         assert!(part[150_000..].iter().all(|&byte| byte == 0), "{name}");
         deliver(two, &source, Some((buf_of(&mut part), 0)), name);
         deliver(two, &source, None, name);
+        // One that comes in packets alone, and one of which a packet more comes than is wanted.
+        let short = buf_of(&mut body[..30_000]);
+        part.fill(0);
+        deliver(two, &short, Some((buf_of(&mut part), 20_000)), name);
+        deliver(two, &short, None, name);
+        deliver(two, &source, Some((buf_of(&mut part), 10_000)), name);
+        assert!(part[..20_000] == pattern(9, 300_000)[..20_000], "{name}");
+        assert!(part[20_000..].iter().all(|&byte| byte == 0), "{name}");
+    });
+}
+
+#[test]
+fn many_at_once_keep_order_and_content() {
+    const MESSAGES: usize = 60;
+    everywhere(|two, name| {
+        let (mut here, mut there) = (Keeper::default(), Keeper::default());
+        let mut bodies: Vec<Vec<u8>> =
+            (0..MESSAGES).map(|nth| pattern(nth, 17_000 + nth % 3 * 9_000)).collect();
+        let originals = bodies.clone();
+        let until = Instant::now() + Duration::from_secs(30);
+        for (nth, body) in bodies.iter_mut().enumerate() {
+            let body = buf_of(body);
+            let am = Am { header: header(nth), extended: b"", body: &body, offset: 0, len: body.len() };
+            // The receiver looks only when the sender cannot go on.
+            while two.0.send_zero_copy(1, &am, Some(Token(nth as u64))).is_err() {
+                assert!(Instant::now() < until && two.0.failure().is_none(), "{name}");
+                two.0.poll(&mut here);
+                two.1.poll(&mut there);
+            }
+        }
+        while there.received.len() < MESSAGES || here.done.len() < MESSAGES {
+            assert!(Instant::now() < until, "{name}: {} of {MESSAGES}", there.received.len());
+            two.0.poll(&mut here);
+            two.1.poll(&mut there);
+        }
+        for (nth, (got, original)) in there.received.iter().zip(&originals).enumerate() {
+            assert!(got.header == header(nth) && got.payload == *original, "{name}, message {nth}");
+        }
     });
 }
