@@ -1,10 +1,12 @@
 //! Allgather (MPI 5.0 section 6.7).
 
 use super::setup::{Block, Blocks, Setup, Side, distinct_in, distinct_in_blocks};
-use super::{blocking, nonblocking, persistent};
+use super::{blocking, nonblocking, persistent, shm_comm};
+use crate::comm::agree::Participants;
 use crate::core::boundary::{Array, ChoiceBuf, ChoiceBufMut, Out};
 use crate::core::entry::entry;
 use crate::core::error::Result;
+use crate::core::process::enter;
 use tern_abi::*;
 use tern_coll::{CollectiveCall, TypedCount};
 
@@ -71,6 +73,29 @@ entry! {
         let recv = Blocks::of(recvbuf, recvcounts, displs, recvtype);
         persistent("MPI_Allgatherv_init", (comm, info), request, |setup| allgatherv(setup, send, recv))
     }
+}
+
+/// Everybody's record, in the order of ranks: over the memory that the ranks of an intracommunicator share, or by messages if they share
+/// none. All records are equally long. For what the library itself has to know.
+pub fn records_of_all(call: &'static str, comm: MPI_Comm, mine: &[u8]) -> Result<Vec<u8>> {
+    shm_comm::agree(call, comm)?;
+    let process = enter();
+    let this = process.comm(comm)?;
+    // Schedules that the program's user wants are for the program's calls.
+    if this.shm_comm.shm_comm().is_none() || !process.coll.rows.is_empty() {
+        let participants = Participants::local(call, this);
+        drop(process);
+        return participants.allgather(mine);
+    }
+    let mut all = vec![0; mine.len() * this.group.size() as usize];
+    drop(process);
+    // SAFETY: both vectors hold as many bytes as the call says, and live until it has returned.
+    let memory = |start| unsafe { ChoiceBuf::of_memory(start) };
+    let bytes = mine.len() as i64;
+    let send = Block::of(memory(mine.as_ptr().cast()), bytes, MPI_BYTE);
+    let recv = Block::of(memory(all.as_mut_ptr().cast()), bytes, MPI_BYTE);
+    blocking(call, comm, |setup| allgather(setup, send, recv))?;
+    Ok(all)
 }
 
 /// Plans an allgather.

@@ -29,6 +29,7 @@ pub mod shm_comm;
 pub mod shm_comm_place;
 mod told;
 
+pub use allgather::records_of_all;
 pub use barrier::{barrier_on, last_barrier};
 pub use request::{nonblocking, persistent, serve};
 pub use running::{RunningCollective, blocking, meet_with, met, met_if_checked};

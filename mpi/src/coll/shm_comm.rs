@@ -3,10 +3,12 @@
 use crate::coll::shape::shape;
 use crate::coll::shm_comm_place::{LeaderSlot, ShmCommPlace};
 use crate::comm::agree::{Participants, number, record};
+use crate::comm::object::Comm;
 use crate::core::error::Result;
 use crate::core::process::{Process, enter};
 use crate::limits::LOOKS_AT_ONCE;
 use tern_abi::MPI_Comm;
+use tern_shm::limits::SHARED_BUFFERS;
 use tern_shm::{ShmComm, ShmMember};
 use tern_transport::Peer;
 
@@ -15,6 +17,12 @@ const WORLD_SLOT: u32 = 0;
 
 /// The slot of the world's last barrier, which rank 0 leads.
 const LAST_SLOT: u32 = ShmComm::SLOTS - 1;
+
+/// In place of a slot, if there is none.
+const NO_SLOT: u64 = u64::MAX;
+
+// The upper half has no buffers.
+const _: () = assert!(SHARED_BUFFERS as u32 <= ShmComm::SLOTS / 2);
 
 impl Process {
     /// The world's shm communicator: that one needs no agreement.
@@ -46,15 +54,15 @@ impl Process {
         ShmCommPlace::Here(Box::new(shm_comm))
     }
 
-    /// A slot that this process leads, clear for a new shm communicator.
-    fn claim_slot(&mut self) -> Option<u32> {
+    /// The first slot of `wanted` that is clear for a new shm communicator, which this process then leads.
+    fn claim_slot(&mut self, mut wanted: impl Iterator<Item = u32>) -> Option<u32> {
         if self.coll.leader_slots.is_empty() {
             self.coll.leader_slots = vec![LeaderSlot::Free; ShmComm::SLOTS as usize];
             for slot in [WORLD_SLOT, LAST_SLOT] {
                 self.coll.leader_slots[slot as usize] = LeaderSlot::Taken;
             }
         }
-        let slot = (0..ShmComm::SLOTS).find(|&slot| self.is_clear(slot))?;
+        let slot = wanted.find(|&slot| self.is_clear(slot))?;
         self.coll.leader_slots[slot as usize] = LeaderSlot::Taken;
         Some(slot)
     }
@@ -90,21 +98,44 @@ pub fn agree(call: &'static str, comm: MPI_Comm) -> Result {
     if !matches!(this.shm_comm, ShmCommPlace::Unasked) {
         return Ok(());
     }
-    let without = this.remote.is_some() || this.group.size() < 2;
-    if without || process.checks.collectives || shape(&process, this).nodes.is_some() {
+    if !may_have_one(&process, this) {
         process.comm_mut(comm)?.shm_comm = ShmCommPlace::Never;
         return Ok(());
     }
-    let (participants, rank, size) = (Participants::local(call, this), this.rank, this.group.size());
-    let slot = if rank == 0 { process.claim_slot() } else { None };
+    let (participants, rank) = (Participants::local(call, this), this.rank);
+    let slot = if rank == 0 { process.claim_slot(0..ShmComm::SLOTS) } else { None };
     drop(process);
-    let all = participants.allgather(&record(&[slot.map_or(u64::MAX, u64::from)]))?;
-    let leader: Peer = participants.member(0);
-    let mut process = enter();
-    let place = match u32::try_from(number(&all, 0)) {
-        Ok(slot) => process.join_shm_comm(ShmMember { leader, slot, rank, size }),
-        Err(_) => ShmCommPlace::Never,
-    };
-    process.comm_mut(comm)?.shm_comm = place;
+    let all = participants.allgather(&record(&[slot.map_or(NO_SLOT, u64::from)]))?;
+    if !join(comm, number(&all, 0))? {
+        enter().comm_mut(comm)?.shm_comm = ShmCommPlace::Never;
+    }
     Ok(())
+}
+
+fn may_have_one(process: &Process, comm: &Comm) -> bool {
+    let shares = comm.remote.is_none() && comm.group.size() > 1;
+    shares && !process.checks.collectives && shape(process, comm).nodes.is_none()
+}
+
+/// What the first rank of a new communicator tells the others for [`join`], together with what they tell each other anyway. Such a
+/// communicator has barriers and no data: it leaves the slots with buffers to others, and half of all slots.
+pub fn offer(process: &mut Process, comm: MPI_Comm) -> Result<u64> {
+    let this = process.comm(comm)?;
+    if this.rank != 0 || !may_have_one(process, this) {
+        return Ok(NO_SLOT);
+    }
+    let slots = (ShmComm::SLOTS / 2..LAST_SLOT).rev();
+    Ok(process.claim_slot(slots).map_or(NO_SLOT, u64::from))
+}
+
+/// Takes the slot that the first rank offers. Without one, the communicator has no more than before.
+pub fn join(comm: MPI_Comm, offered: u64) -> Result<bool> {
+    let Ok(slot) = u32::try_from(offered) else { return Ok(false) };
+    let mut process = enter();
+    let this = process.comm(comm)?;
+    let (rank, size) = (this.rank, this.group.size());
+    let leader: Peer = this.group.peer(0).expect("a rank of the group");
+    let place = process.join_shm_comm(ShmMember { leader, slot, rank, size });
+    process.comm_mut(comm)?.shm_comm = place;
+    Ok(true)
 }

@@ -7,7 +7,7 @@ use super::far::{self, Done};
 use super::object::{Constants, MemoryRoute, Target, Window, WindowAddress};
 use super::{query, tables};
 use crate::check::windows::WindowWatch;
-use crate::coll::{barrier_on, met};
+use crate::coll::{barrier_on, met, records_of_all, shm_comm};
 use crate::comm::agree::{Participants, number, record};
 use crate::comm::attribute_values::Attributes;
 use crate::comm::attributes;
@@ -241,7 +241,7 @@ fn expect_dynamic(window: &Window) -> Result {
 }
 
 /// What each rank tells the others.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Default)]
 struct WindowIntroduction {
     /// 0, or why it cannot take part.
     fault: u64,
@@ -262,46 +262,43 @@ struct WindowIntroduction {
     align: u64,
     /// Which flavor of window it makes, and above 16 bits where the memory comes from.
     kind: u64,
+    /// What [`shm_comm::offer`] says for the window's communicator.
+    slot: u64,
 }
 
 impl WindowIntroduction {
-    const BYTES: usize = 12 * 8;
+    const NUMBERS: usize = size_of::<WindowIntroduction>() / size_of::<u64>();
+    const BYTES: usize = size_of::<WindowIntroduction>();
 
-    fn record(&self) -> Vec<u8> {
-        let WindowIntroduction {
-            fault,
-            host,
-            bytes,
-            unit,
-            place,
-            base,
-            pid,
-            fenced,
-            number,
-            probe,
-            align,
-            kind,
-        } = *self;
-        record(&[fault, host, bytes, unit, place, base, pid, fenced, number, probe, align, kind])
+    /// All fields, in the order in which they are told.
+    fn fields(&mut self) -> [&mut u64; Self::NUMBERS] {
+        [
+            &mut self.fault,
+            &mut self.host,
+            &mut self.bytes,
+            &mut self.unit,
+            &mut self.place,
+            &mut self.base,
+            &mut self.pid,
+            &mut self.fenced,
+            &mut self.number,
+            &mut self.probe,
+            &mut self.align,
+            &mut self.kind,
+            &mut self.slot,
+        ]
+    }
+
+    fn record(mut self) -> Vec<u8> {
+        record(&self.fields().map(|field| *field))
     }
 
     fn from(record: &[u8]) -> WindowIntroduction {
-        let [fault, host, bytes, unit, place, base, pid, fenced, window, probe, align, kind] =
-            std::array::from_fn(|at| number(record, 8 * at));
-        WindowIntroduction {
-            fault,
-            host,
-            bytes,
-            unit,
-            place,
-            base,
-            pid,
-            fenced,
-            number: window,
-            probe,
-            align,
-            kind,
+        let mut told = WindowIntroduction::default();
+        for (at, field) in told.fields().into_iter().enumerate() {
+            *field = number(record, 8 * at);
         }
+        told
     }
 }
 
@@ -315,13 +312,19 @@ fn make(
 ) -> Result<(MPI_Win, *mut u8)> {
     let is_watched = wanted.is_watched;
     let own = own_comm(call, comm)?;
-    let made = make_on(call, own, flavor, wanted, &memory);
+    let made = make_on(call, (comm, own), flavor, wanted, &memory);
     match &made {
         Ok((win, _)) if is_watched => watch(call, comm, *win)?,
         Ok(_) => {}
-        Err(_) => _ = enter().remove_own_comm(own),
+        Err(_) => remove_own_comm(&mut enter(), own),
     }
     made
+}
+
+fn remove_own_comm(process: &mut Process, own: MPI_Comm) {
+    if let Some(comm) = process.remove_own_comm(own) {
+        process.leave_shm_comm(comm.shm_comm);
+    }
 }
 
 /// Makes the tables of a window that is watched.
@@ -353,14 +356,14 @@ fn own_comm(call: &'static str, comm: MPI_Comm) -> Result<MPI_Comm> {
 
 fn make_on(
     call: &'static str,
-    comm: MPI_Comm,
+    (comm, own): (MPI_Comm, MPI_Comm),
     flavor: c_int,
     wanted: WantedWindow,
     memory: &MemoryOrigin,
 ) -> Result<(MPI_Win, *mut u8)> {
     let mut process = enter();
     let (participants, group) = {
-        let own = process.comm(comm)?;
+        let own = process.comm(own)?;
         (Participants::local(call, own), own.group.clone())
     };
     let reach = WindowReach::of(&process, (flavor, wanted.is_watched), &group);
@@ -370,7 +373,7 @@ fn make_on(
     };
     drop(process);
     let announced = Announced(number);
-    let made = make_in((&participants, group, comm), flavor, wanted, memory, (&reach, number))?;
+    let made = make_in((&participants, group, (comm, own)), flavor, wanted, memory, (&reach, number))?;
     std::mem::forget(announced);
     Ok(made)
 }
@@ -422,7 +425,7 @@ impl WindowReach {
 }
 
 fn make_in(
-    (participants, group, comm): (&Participants, Group, MPI_Comm),
+    (participants, group, (comm, own)): (&Participants, Group, (MPI_Comm, MPI_Comm)),
     flavor: c_int,
     wanted: WantedWindow,
     memory: &MemoryOrigin,
@@ -432,21 +435,22 @@ fn make_in(
     let (me, size) = (participants.rank, group.size());
     let fabric = process.engine()?.transport();
     let (file, is_fenced) = (fabric.memory(), fabric.is_fenced());
+    let slot = shm_comm::offer(&mut process, own)?;
     drop(process);
     let align = wanted.align;
     let words = words_of(size, align as u64, flavor);
     let own_bytes = words + if matches!(memory, MemoryOrigin::OfEach) { wanted.bytes as usize } else { 0 };
-    let reserved = file.and_then(|file| Ok((file.reserve(own_bytes)?, file)));
+    let reserved_here = file.and_then(|file| Ok((file.reserve(own_bytes)?, file)));
     let base = if let MemoryOrigin::OfProgram(base) = memory { base.0.expose_provenance() as u64 } else { 0 };
     if reach.by_kernel && matches!(memory, MemoryOrigin::OfProgram(_)) {
         shm::allow_peers();
     }
     let mine = WindowIntroduction {
-        fault: u64::from(reserved.is_err()),
+        fault: u64::from(reserved_here.is_err()),
         host: reach.host,
         bytes: wanted.bytes,
         unit: wanted.unit as u64,
-        place: reserved.as_ref().map_or(0, |(own, _)| own.place()),
+        place: reserved_here.as_ref().map_or(0, |(own, _)| own.place()),
         base,
         pid: std::process::id().into(),
         fenced: is_fenced.into(),
@@ -454,15 +458,16 @@ fn make_in(
         probe: shm::probe_addr(),
         align: align as u64,
         kind: flavor as u64 | memory.number() << 16,
+        slot,
     };
-    let all: Vec<WindowIntroduction> = participants
-        .allgather(&mine.record())?
+    let all: Vec<WindowIntroduction> = records_of_all(participants.call, comm, &mine.record())?
         .chunks_exact(WindowIntroduction::BYTES)
         .map(WindowIntroduction::from)
         .collect();
-    let (own, file) = reserved.map_err(|error| no_memory(wanted.bytes, &error))?;
+    shm_comm::join(own, all[0].slot)?;
+    let (reservation, file) = reserved_here.map_err(|error| no_memory(wanted.bytes, &error))?;
     expect_alike(&all, flavor)?;
-    let mut reserved = vec![own];
+    let mut reserved = vec![reservation];
     let together = match memory {
         MemoryOrigin::Together => Some(map_together(participants, &file, &all, &mut reserved)?),
         _ => None,
@@ -487,7 +492,7 @@ fn make_in(
     });
     let near: Vec<&WindowIntroduction> = all.iter().filter(|told| told.host == reach.host).collect();
     let mut window = Window {
-        comm,
+        comm: own,
         name: String::new(),
         errhandler: MPI_ERRORS_ARE_FATAL,
         attributes: Attributes::default(),
@@ -761,9 +766,7 @@ fn free(win: MPI_Win) {
         engine.withdraw(far);
     }
     process.objects.errhandlers.release(window.errhandler);
-    if let Some(comm) = process.remove_own_comm(window.comm) {
-        process.leave_shm_comm(comm.shm_comm);
-    }
+    remove_own_comm(&mut process, window.comm);
 }
 
 #[cfg(test)]

@@ -6,8 +6,8 @@
 use std::io;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use std::ptr::NonNull;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
 
 use super::abroad::{FD_MIN, FileOf};
 use super::segment::{map_aligned, map_range, stat, within_file_limit};
@@ -17,6 +17,8 @@ use crate::limits::PAGE_BYTES;
 const FIRST: u64 = 1 << 44;
 /// Ranges end before this: what a memory file can hold.
 const END: u64 = 1 << 62;
+/// The file grows by so much at once. The last page of that is taken until the range that it is in is released.
+const GROWTH_BYTES: u64 = 16 << 20;
 /// In the file's first page, behind the fingerprint of the layout and the marks of settings: bytes reserved so far.
 const RESERVED_AT: usize = PAGE_BYTES - 64;
 
@@ -32,6 +34,10 @@ struct MemoryFile {
     fd: OwnedFd,
     /// Device and number: a program may close all its descriptors, and get others by the same number.
     name: (u64, u64),
+    /// The first page, from the first reservation on.
+    first_page: OnceLock<SharedRange>,
+    /// How far the file reaches at least. It never gets shorter.
+    reached: AtomicU64,
 }
 
 /// A range of the file that is mapped here; unmapped with this value. Other ranks write to it at any time, so it is reached through
@@ -57,7 +63,7 @@ impl JobMemory {
 
     /// The file, as other processes of this host find it. None in a job of one rank.
     pub fn file_of(&self) -> Option<FileOf> {
-        let MemoryFile { fd, name } = self.file.as_ref()?;
+        let MemoryFile { fd, name, .. } = self.file.as_ref()?;
         Some(FileOf { pid: std::process::id(), fd: fd.as_raw_fd() as u32, inode: name.1 })
     }
 
@@ -66,8 +72,7 @@ impl JobMemory {
         let bytes = whole_pages(bytes)?;
         let memory = self.clone();
         let Some(file) = &self.file else { return Ok(Reservation { memory, place: 0, bytes }) };
-        let first_page = file.map(0, PAGE_BYTES)?;
-        let place = first_page.word(RESERVED_AT).fetch_add(bytes as u64, Ordering::Relaxed);
+        let place = file.first_page()?.word(RESERVED_AT).fetch_add(bytes as u64, Ordering::Relaxed);
         let place = place.checked_add(FIRST).filter(|place| place + (bytes as u64) < END);
         let place = place.ok_or(io::ErrorKind::OutOfMemory)?;
         file.reach(place + bytes as u64)?;
@@ -129,7 +134,15 @@ impl MemoryFile {
         // SAFETY: the descriptor is new and nobody else's.
         let fd = unsafe { OwnedFd::from_raw_fd(own) };
         let name = name_of(&fd)?;
-        Ok(MemoryFile { fd, name })
+        Ok(MemoryFile { fd, name, first_page: OnceLock::new(), reached: AtomicU64::new(0) })
+    }
+
+    fn first_page(&self) -> io::Result<&SharedRange> {
+        if let Some(page) = self.first_page.get() {
+            return Ok(page);
+        }
+        let page = self.map(0, PAGE_BYTES)?;
+        Ok(self.first_page.get_or_init(|| page))
     }
 
     fn is_there(&self) -> bool {
@@ -142,19 +155,51 @@ impl MemoryFile {
 
     fn map_aligned(&self, place: u64, bytes: usize, align: usize) -> io::Result<SharedRange> {
         if !self.is_there() {
-            return Err(io::Error::other("the program has closed the descriptor of the job's memory"));
+            return Err(closed());
         }
         SharedRange::map(Some(&self.fd), place, bytes, align)
     }
 
-    /// Makes the file reach so far at least. Writing its last byte never makes it shorter, whatever other ranks do.
+    /// Makes the file reach so far at least, whatever other ranks do.
     fn reach(&self, end: u64) -> io::Result<()> {
+        if end <= self.reached.load(Ordering::Relaxed) {
+            return Ok(());
+        }
         within_file_limit(usize::try_from(end).unwrap_or(usize::MAX))?;
+        let found = stat(&self.fd)?;
+        if (found.st_dev, found.st_ino) != self.name {
+            return Err(closed());
+        }
+        let mut reached = found.st_size as u64;
+        if end > reached {
+            reached = self.grow(end)?;
+        }
+        self.reached.fetch_max(reached, Ordering::Relaxed);
+        Ok(())
+    }
+
+    /// Makes the file longer; its length. More than is asked for, so that most reservations find it long enough. Nothing here writes
+    /// where another rank may have written, and nothing makes the file shorter.
+    fn grow(&self, end: u64) -> io::Result<u64> {
+        let ahead = end.next_multiple_of(GROWTH_BYTES).min(END);
+        if within_file_limit(usize::try_from(ahead).unwrap_or(usize::MAX)).is_ok() {
+            // SAFETY: a plain system call on the file's own descriptor. It keeps the byte, if there is one.
+            let grown = unsafe { libc::fallocate(self.fd.as_raw_fd(), 0, ahead as libc::off_t - 1, 1) };
+            if grown == 0 {
+                return Ok(ahead);
+            }
+        }
+        // The last byte of a range that this rank alone has yet.
         // SAFETY: one byte is read from where a byte is.
         let written =
             unsafe { libc::pwrite(self.fd.as_raw_fd(), [0u8].as_ptr().cast(), 1, end as libc::off_t - 1) };
-        if written == 1 { Ok(()) } else { Err(io::Error::last_os_error()) }
+        if written == 1 { Ok(end) } else { Err(io::Error::last_os_error()) }
     }
+}
+
+#[cold]
+fn closed() -> io::Error {
+    io::Error::other("the program has closed the descriptor of the job's memory")
 }
 
 fn name_of(fd: &OwnedFd) -> io::Result<(u64, u64)> {
@@ -360,6 +405,42 @@ mod tests {
     #[should_panic(expected = "4104 at 0 of 4096")]
     fn no_first_words_are_behind_the_range() {
         JobMemory::new(None).unwrap().map(0, 8).unwrap().first_words::<513>();
+    }
+
+    /// The file grows ahead, which costs a page, and never over what another rank has written.
+    #[test]
+    fn growing_ahead_writes_nothing() {
+        let fd = file();
+        let (one, two) = (memory(&fd), memory(&fd));
+        let late = two.file.as_ref().unwrap();
+        let whole = one.reserve(GROWTH_BYTES as usize).unwrap();
+        assert_eq!(stat(&fd).unwrap().st_size as u64, FIRST + GROWTH_BYTES);
+        let range = one.map(whole.place(), GROWTH_BYTES as usize).unwrap();
+        let last = GROWTH_BYTES as usize - 8;
+        range.word(last).store(u64::MAX, Ordering::Relaxed);
+        // As if the other rank had seen the file before it grew.
+        assert_eq!(late.grow(FIRST + 1).unwrap(), FIRST + GROWTH_BYTES);
+        assert_eq!(range.word(last).load(Ordering::Relaxed), u64::MAX);
+        assert_eq!(stat(&fd).unwrap().st_size as u64, FIRST + GROWTH_BYTES, "no shorter");
+    }
+
+    #[test]
+    fn windows_in_a_loop_leave_nothing() {
+        let fd = file();
+        let memories = [memory(&fd), memory(&fd)];
+        let before = blocks(&fd);
+        for _ in 0..5_000 {
+            let ranges = memories.each_ref().map(|memory| memory.reserve(2 * PAGE_BYTES).unwrap());
+            for (memory, range) in memories.iter().zip(&ranges) {
+                memory
+                    .map(range.place(), 2 * PAGE_BYTES)
+                    .unwrap()
+                    .word(PAGE_BYTES)
+                    .store(1, Ordering::Relaxed);
+            }
+        }
+        let pages = (blocks(&fd) - before) * 512 / PAGE_BYTES as i64;
+        assert!(pages <= 2, "{pages} pages: the counter of reservations, and the last of the file");
     }
 
     #[test]
