@@ -124,6 +124,34 @@ static void operations(void)
     }
 }
 
+/* One element and several, where an epoch is open already, and nothing of the origin where no operation needs it. */
+static void in_an_open_epoch(void)
+{
+    enum { SOME = 5 };
+    long *there = (long *)memory, mine[SOME], old[SOME];
+    int target = (check_rank + 1) % check_size;
+    for (int i = 0; i < SOME; i++) there[i] = 10 * i, mine[i] = i + 1;
+    MUST(MPI_Barrier(MPI_COMM_WORLD));
+    MUST(MPI_Win_lock_all(0, win));
+    for (int n = 1; n <= SOME; n += SOME - 1)
+        for (int round = 0; round < 3; round++) {
+            long before = n == 1 ? 0 : 3;
+            for (int i = 0; i < SOME; i++) old[i] = -1;
+            MUST(MPI_Get_accumulate(mine, n, MPI_LONG, old, n, MPI_LONG, target, 0, n, MPI_LONG, MPI_SUM, win));
+            MUST(MPI_Win_flush(target, win));
+            for (int i = 0; i < n; i++)
+                CHECK_EQ(old[i], 10 * i + round * mine[i] + (i == 0 ? before : 0));
+            CHECK(n == SOME || old[n] == -1);
+            MUST(MPI_Get_accumulate(NULL, 0, MPI_DATATYPE_NULL, old, n, MPI_LONG, target, 0, n, MPI_LONG, MPI_NO_OP,
+                                    win));
+            MUST(MPI_Win_flush(target, win));
+            for (int i = 0; i < n; i++)
+                CHECK_EQ(old[i], 10 * i + (round + 1) * mine[i] + (i == 0 ? before : 0));
+        }
+    MUST(MPI_Win_unlock_all(win));
+    MUST(MPI_Barrier(MPI_COMM_WORLD));
+}
+
 /* The place of the least value, whose elements have padding. */
 static void places(void)
 {
@@ -227,6 +255,7 @@ static void all(size_t bytes)
     tickets();
     swaps();
     operations();
+    in_an_open_epoch();
     places();
     places_apart();
     columns();

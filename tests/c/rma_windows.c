@@ -278,6 +278,33 @@ static void many(void)
     }
 }
 
+/* More windows at once than communicators can share memory, freed in another order; communicators are as they were. */
+static void at_once(void)
+{
+    enum { WINDOWS = 150 };
+    MPI_Win wins[WINDOWS];
+    for (int round = 0; round < 2; round++) {
+        long *mine[WINDOWS], seen = -1;
+        int next = (check_rank + 1) % check_size, sum = 0;
+        for (int i = 0; i < WINDOWS; i++)
+            MUST(MPI_Win_allocate(sizeof(long), 1, MPI_INFO_NULL, MPI_COMM_WORLD, &mine[i], &wins[i]));
+        for (int i = 0; i < WINDOWS; i += 7) reach(wins[i], mine[i], 1000 * i);
+        MPI_Comm comm;
+        MUST(MPI_Comm_dup(MPI_COMM_WORLD, &comm));
+        MUST(MPI_Allreduce(&(int){1}, &sum, 1, MPI_INT, MPI_SUM, comm));
+        CHECK_EQ(sum, check_size);
+        MUST(MPI_Comm_free(&comm));
+        for (int i = 0; i < WINDOWS; i++) MUST(MPI_Win_free(&wins[(i * 77 + 5) % WINDOWS]));
+        /* New memory is zero, whatever was there. */
+        MUST(MPI_Win_allocate(sizeof(long), 1, MPI_INFO_NULL, MPI_COMM_WORLD, &mine[0], &wins[0]));
+        MUST(MPI_Win_lock_all(0, wins[0]));
+        MUST(MPI_Get(&seen, sizeof seen, MPI_BYTE, next, 0, sizeof seen, MPI_BYTE, wins[0]));
+        MUST(MPI_Win_unlock_all(wins[0]));
+        CHECK_EQ(seen, 0);
+        MUST(MPI_Win_free(&wins[0]));
+    }
+}
+
 int main(int argc, char **argv)
 {
     check_init(&argc, &argv);
@@ -289,5 +316,6 @@ int main(int argc, char **argv)
     dynamic();
     cached();
     many();
+    at_once();
     return check_finish();
 }

@@ -63,9 +63,12 @@ entry! {
         let origin = Origin(origin_addr, origin_count.into(), origin_datatype);
         let result = Origin(result_addr.into(), result_count.into(), result_datatype);
         let at = At(target_rank, target_disp, target_count.into(), target_datatype);
-        let origin = (op != MPI_NO_OP).then_some(origin);
-        let access = RmaAccess::combining(RmaCall::GetAccumulate, origin, Some(result), at, op);
-        watch::perform(enter(), win, &access, |process| combine(process, win, &access)).map(drop)
+        let into = result_addr.bytes();
+        let is_alike = result.1 == at.2 && result.2 == at.3 && !into.is_null();
+        if is_alike && combine_single(win, if op == MPI_NO_OP { result } else { origin }, into, at, op) {
+            return Ok(());
+        }
+        get_longer(win, (origin, result), at, op)
     }
 
     /// [`MPI_Get_accumulate`] as a request.
@@ -183,6 +186,22 @@ fn accumulate_longer(
         return Ok(());
     }
     let access = RmaAccess::combining(RmaCall::Accumulate, Some(origin), None, at, op);
+    watch::perform(process, win, &access, |process| combine(process, win, &access)).map(drop)
+}
+
+/// Any other get-accumulate.
+#[inline(never)]
+fn get_longer(win: MPI_Win, (origin, result): (Origin, Origin), at: At, op: MPI_Op) -> Result {
+    let process = enter();
+    let is_alike = result.1 == at.2 && result.2 == at.3;
+    let into = contiguous_buffer(result.0, result.1, result.2).filter(|_| is_alike);
+    // Without an operation, nothing is said of the origin (section 12.3.4).
+    let given = if op == MPI_NO_OP { result } else { origin };
+    if into.is_some() && combine_as_usual(&process, win, given, result.0.bytes(), at, op) {
+        return Ok(());
+    }
+    let origin = (op != MPI_NO_OP).then_some(origin);
+    let access = RmaAccess::combining(RmaCall::GetAccumulate, origin, Some(result), at, op);
     watch::perform(process, win, &access, |process| combine(process, win, &access)).map(drop)
 }
 

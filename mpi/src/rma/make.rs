@@ -491,7 +491,8 @@ fn make_in(
         model: MPI_WIN_UNIFIED,
     });
     let near: Vec<&WindowIntroduction> = all.iter().filter(|told| told.host == reach.host).collect();
-    let mut window = Window {
+    let many_from = if wanted.granularity > 0 { wanted.granularity } else { MANY_BYTES_MIN };
+    let window = Window {
         comm: own,
         name: String::new(),
         errhandler: MPI_ERRORS_ARE_FATAL,
@@ -503,8 +504,8 @@ fn make_in(
         targets,
         controls,
         is_fenced: near.len() == 1 || near.iter().all(|told| told.fenced != 0),
-        many_from: if wanted.granularity > 0 { wanted.granularity } else { MANY_BYTES_MIN },
-        combines_singly: false,
+        many_from,
+        combines_singly: !constants.locks_elements() && many_from > size_of::<u64>(),
         has_stored: false,
         exchanged: AtomicBool::new(false),
         flushes: 0,
@@ -516,7 +517,6 @@ fn make_in(
         together,
         reserved,
     };
-    window.combines_singly = !window.locks_elements() && window.many_from > size_of::<u64>();
     let handle = install(window, participants, (wanted.bytes, &all))?;
     Ok((handle, base.0))
 }
@@ -772,6 +772,15 @@ fn free(win: MPI_Win) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn ranks_learn_what_they_tell_each_other() {
+        let mut mine = WindowIntroduction::default();
+        mine.fields().into_iter().zip(1..).for_each(|(field, number)| *field = number);
+        let mut told = WindowIntroduction::from(&mine.record());
+        assert_eq!(told.fields(), mine.fields());
+        assert_eq!((told.fault, told.host, told.slot), (1, 2, WindowIntroduction::NUMBERS as u64));
+    }
 
     #[test]
     fn ranges_that_lie_together_are_mapped_at_once() {

@@ -88,6 +88,13 @@ pub struct Constants {
     pub model: c_int,
 }
 
+impl Constants {
+    /// Whether elements are combined under a lock, whatever their type: where the kernel copies, no instruction reaches them.
+    pub fn locks_elements(&self) -> bool {
+        matches!(self.flavor, MPI_WIN_FLAVOR_CREATE | MPI_WIN_FLAVOR_DYNAMIC)
+    }
+}
+
 /// An address of window memory in this process.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct WindowAddress(pub *mut u8);
@@ -146,9 +153,9 @@ impl Window {
         self.constants.flavor == MPI_WIN_FLAVOR_DYNAMIC
     }
 
-    /// Whether elements are combined under a lock, whatever their type: where the kernel copies, no instruction reaches them.
+    /// Whether elements are combined under a lock, whatever their type.
     pub fn locks_elements(&self) -> bool {
-        matches!(self.constants.flavor, MPI_WIN_FLAVOR_CREATE | MPI_WIN_FLAVOR_DYNAMIC)
+        self.constants.locks_elements()
     }
 
     /// Name and size, for a message to a person.
@@ -189,6 +196,13 @@ impl Window {
     #[inline]
     pub fn is_far(&self, rank: u32) -> bool {
         self.targets[rank as usize].route == MemoryRoute::Message
+    }
+
+    /// Whether accesses to it are done when their calls return, and nobody watches.
+    #[inline]
+    pub fn is_copied(&self, rank: u32) -> bool {
+        let route = self.targets.get(rank as usize).map(|target| target.route);
+        self.watch.is_none() && matches!(route, Some(MemoryRoute::Direct(_) | MemoryRoute::Kernel { .. }))
     }
 
     /// Whether its memory is mapped here, and nobody watches.

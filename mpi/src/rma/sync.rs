@@ -164,8 +164,8 @@ fn flush(win: MPI_Win, rank: Option<c_int>, done: Done, call: &'static str) -> R
     if flush_short(win, rank) { Ok(()) } else { flush_longer(win, rank, done, call) }
 }
 
-/// The short way, where all ranks are of this host, and it is not time to look at what has arrived; whether it was so. If not, nothing
-/// has happened.
+/// The short way, where what is flushed is done when its call returns, and it is not time to look at what has arrived; whether it was
+/// so. If not, nothing has happened.
 #[inline(always)]
 fn flush_short(win: MPI_Win, rank: Option<c_int>) -> bool {
     let Some(mut process) = enter_alone() else { return false };
@@ -177,7 +177,8 @@ fn flush_short(win: MPI_Win, rank: Option<c_int>) -> bool {
         Some(rank) => (rank as u32) < window.size() && window.epoch.is_locked(rank as u32),
         None => window.epoch.is_any_locked(),
     };
-    if !may_flush || window.far.is_some() || window.looks_next() {
+    let is_done = window.far.is_none() || rank.is_some_and(|rank| window.is_copied(rank as u32));
+    if !may_flush || !is_done || window.looks_next() {
         return false;
     }
     window.count_flush();
@@ -200,6 +201,7 @@ fn flush_longer(win: MPI_Win, rank: Option<c_int>, done: Done, call: &'static st
     window.order_stores();
     if window.far.is_some() {
         let far = rank.map(|rank| (rank as u32, window.is_far(rank as u32)));
+        window.count_flush();
         drop(process);
         let completed = match far {
             Some((rank, true)) => far::complete(win, call, &[rank], done),

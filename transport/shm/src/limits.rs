@@ -158,3 +158,12 @@ pub const COOPERATIVE_CHUNK_BYTES_MIN: u64 = 64 * 1024;
 
 /// Largest chunk of a cooperative copy: an eighth of a second-level cache.
 pub const COOPERATIVE_CHUNK_BYTES_MAX: u64 = 256 * 1024;
+
+/// The job's memory file grows by so much at once. The last page of that is taken until the range that it is in is released.
+pub const MEMORY_GROWTH_BYTES: u64 = 16 << 20;
+
+/// Bytes of the largest range of that file whose release may wait: with those below, a rank keeps at most 1 MiB.
+pub const RELEASED_BYTES_MAX: usize = 64 << 10;
+
+/// Ranges whose release waits. Meanwhile the other ranks have unmapped them.
+pub const RELEASED_RANGES_MAX: usize = 16;

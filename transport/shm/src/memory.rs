@@ -3,22 +3,21 @@
 //! The file has no name and grows as ranges are reserved. A range is never given out twice: what is released goes back to the
 //! system as a hole, and addresses in a file are plenty. So no rank has to know what others hold.
 
+use std::collections::VecDeque;
 use std::io;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use super::abroad::{FD_MIN, FileOf};
 use super::segment::{map_aligned, map_range, stat, within_file_limit};
-use crate::limits::PAGE_BYTES;
+use crate::limits::{MEMORY_GROWTH_BYTES, PAGE_BYTES, RELEASED_BYTES_MAX, RELEASED_RANGES_MAX};
 
 /// Ranges begin here, behind every segment: 16 TiB.
 const FIRST: u64 = 1 << 44;
 /// Ranges end before this: what a memory file can hold.
 const END: u64 = 1 << 62;
-/// The file grows by so much at once. The last page of that is taken until the range that it is in is released.
-const GROWTH_BYTES: u64 = 16 << 20;
 /// In the file's first page, behind the fingerprint of the layout and the marks of settings: bytes reserved so far.
 const RESERVED_AT: usize = PAGE_BYTES - 64;
 
@@ -38,6 +37,8 @@ struct MemoryFile {
     first_page: OnceLock<SharedRange>,
     /// How far the file reaches at least. It never gets shorter.
     reached: AtomicU64,
+    /// Ranges (place, bytes) that this rank has released and that are no holes yet.
+    released: Mutex<VecDeque<(u64, usize)>>,
 }
 
 /// A range of the file that is mapped here; unmapped with this value. Other ranks write to it at any time, so it is reached through
@@ -94,7 +95,8 @@ impl JobMemory {
     }
 }
 
-/// A range that this rank has taken. With this value its memory goes back to the system; nobody may use it any more then, mapped or not.
+/// A range that this rank has taken. With this value its memory goes back to the system, if it is small some releases later; nobody may
+/// use it any more then, mapped or not.
 #[derive(Debug)]
 pub struct Reservation {
     memory: Arc<JobMemory>,
@@ -111,11 +113,8 @@ impl Reservation {
 
 impl Drop for Reservation {
     fn drop(&mut self) {
-        let Some(file) = self.memory.file.as_ref().filter(|file| file.is_there()) else { return };
-        let mode = libc::FALLOC_FL_PUNCH_HOLE | libc::FALLOC_FL_KEEP_SIZE;
-        let (place, bytes) = (self.place as libc::off_t, self.bytes as libc::off_t);
-        // SAFETY: a plain system call on the file's own descriptor. What it cannot do, the end of the job does.
-        unsafe { libc::fallocate(file.fd.as_raw_fd(), mode, place, bytes) };
+        let Some(file) = self.memory.file.as_ref() else { return };
+        file.release(self.place, self.bytes);
     }
 }
 
@@ -134,7 +133,13 @@ impl MemoryFile {
         // SAFETY: the descriptor is new and nobody else's.
         let fd = unsafe { OwnedFd::from_raw_fd(own) };
         let name = name_of(&fd)?;
-        Ok(MemoryFile { fd, name, first_page: OnceLock::new(), reached: AtomicU64::new(0) })
+        Ok(MemoryFile {
+            fd,
+            name,
+            first_page: OnceLock::new(),
+            reached: AtomicU64::new(0),
+            released: Mutex::default(),
+        })
     }
 
     fn first_page(&self) -> io::Result<&SharedRange> {
@@ -143,6 +148,22 @@ impl MemoryFile {
         }
         let page = self.map(0, PAGE_BYTES)?;
         Ok(self.first_page.get_or_init(|| page))
+    }
+
+    /// Makes a range a hole, if it is small later. A hole takes its pages from all who have them mapped, which interrupts their cores;
+    /// ranks that free a window together have unmapped it soon.
+    fn release(&self, place: u64, bytes: usize) {
+        let due = if bytes > RELEASED_BYTES_MAX {
+            Some((place, bytes))
+        } else {
+            let mut released = self.released.lock().unwrap_or_else(PoisonError::into_inner);
+            released.push_back((place, bytes));
+            if released.len() > RELEASED_RANGES_MAX { released.pop_front() } else { None }
+        };
+        let Some((place, bytes)) = due.filter(|_| self.is_there()) else { return };
+        let mode = libc::FALLOC_FL_PUNCH_HOLE | libc::FALLOC_FL_KEEP_SIZE;
+        // SAFETY: a plain system call on the file's own descriptor. What it cannot do, the end of the job does.
+        unsafe { libc::fallocate(self.fd.as_raw_fd(), mode, place as libc::off_t, bytes as libc::off_t) };
     }
 
     fn is_there(&self) -> bool {
@@ -181,7 +202,7 @@ impl MemoryFile {
     /// Makes the file longer; its length. More than is asked for, so that most reservations find it long enough. Nothing here writes
     /// where another rank may have written, and nothing makes the file shorter.
     fn grow(&self, end: u64) -> io::Result<u64> {
-        let ahead = end.next_multiple_of(GROWTH_BYTES).min(END);
+        let ahead = end.next_multiple_of(MEMORY_GROWTH_BYTES).min(END);
         if within_file_limit(usize::try_from(ahead).unwrap_or(usize::MAX)).is_ok() {
             // SAFETY: a plain system call on the file's own descriptor. It keeps the byte, if there is one.
             let grown = unsafe { libc::fallocate(self.fd.as_raw_fd(), 0, ahead as libc::off_t - 1, 1) };
@@ -344,9 +365,10 @@ mod tests {
     fn ranges_are_shared_apart_and_given_back() {
         let fd = file();
         let (one, two) = (memory(&fd), memory(&fd));
-        let (a, b) = (one.reserve(10_000).unwrap(), two.reserve(1).unwrap());
-        assert_eq!(b.place() - a.place(), 3 * PAGE_BYTES as u64);
-        let (here, there) = (one.map(a.place(), 10_000).unwrap(), two.map(a.place(), 10_000).unwrap());
+        let bytes = RELEASED_BYTES_MAX + 1;
+        let (a, b) = (one.reserve(bytes).unwrap(), two.reserve(1).unwrap());
+        assert_eq!(b.place() - a.place(), (RELEASED_BYTES_MAX + PAGE_BYTES) as u64);
+        let (here, there) = (one.map(a.place(), bytes).unwrap(), two.map(a.place(), bytes).unwrap());
         here.word(9_992).store(7, Ordering::Relaxed);
         assert_eq!(there.word(9_992).load(Ordering::Relaxed), 7);
         assert_eq!(two.map(b.place(), 1).unwrap().word(0).load(Ordering::Relaxed), 0);
@@ -413,15 +435,15 @@ mod tests {
         let fd = file();
         let (one, two) = (memory(&fd), memory(&fd));
         let late = two.file.as_ref().unwrap();
-        let whole = one.reserve(GROWTH_BYTES as usize).unwrap();
-        assert_eq!(stat(&fd).unwrap().st_size as u64, FIRST + GROWTH_BYTES);
-        let range = one.map(whole.place(), GROWTH_BYTES as usize).unwrap();
-        let last = GROWTH_BYTES as usize - 8;
+        let whole = one.reserve(MEMORY_GROWTH_BYTES as usize).unwrap();
+        assert_eq!(stat(&fd).unwrap().st_size as u64, FIRST + MEMORY_GROWTH_BYTES);
+        let range = one.map(whole.place(), MEMORY_GROWTH_BYTES as usize).unwrap();
+        let last = MEMORY_GROWTH_BYTES as usize - 8;
         range.word(last).store(u64::MAX, Ordering::Relaxed);
         // As if the other rank had seen the file before it grew.
-        assert_eq!(late.grow(FIRST + 1).unwrap(), FIRST + GROWTH_BYTES);
+        assert_eq!(late.grow(FIRST + 1).unwrap(), FIRST + MEMORY_GROWTH_BYTES);
         assert_eq!(range.word(last).load(Ordering::Relaxed), u64::MAX);
-        assert_eq!(stat(&fd).unwrap().st_size as u64, FIRST + GROWTH_BYTES, "no shorter");
+        assert_eq!(stat(&fd).unwrap().st_size as u64, FIRST + MEMORY_GROWTH_BYTES, "no shorter");
     }
 
     #[test]
@@ -440,7 +462,11 @@ mod tests {
             }
         }
         let pages = (blocks(&fd) - before) * 512 / PAGE_BYTES as i64;
-        assert!(pages <= 2, "{pages} pages: the counter of reservations, and the last of the file");
+        let most = 2 + 2 * RELEASED_RANGES_MAX as i64;
+        assert!(
+            pages <= most,
+            "{pages} pages: reservations, the last page, and one of each range that is released later"
+        );
     }
 
     #[test]
