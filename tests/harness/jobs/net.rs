@@ -24,6 +24,8 @@ const START_LIMIT: Duration = Duration::from_secs(20);
 const WARM: Duration = Duration::from_millis(700);
 /// Hello on 8 hosts may take 1 s on an idle machine; a busy one gets more.
 const HELLO_LIMIT: Duration = Duration::from_secs(4);
+/// A provider of libfabric that does not answer is told of in 10 s, with a start and an end on a busy machine.
+const HANGING_FOUND_WITHIN: Duration = Duration::from_secs(13);
 /// Why packets cannot be lost here.
 pub(super) const NO_NFT: &str = "packets are lost by nft (package nftables), which is not here";
 /// Resets of connections in one test.
@@ -33,6 +35,7 @@ const RESETS: u32 = 1000;
 pub(super) const TESTS: &[Test] = &[
     Test { name: "net: programs on two and three hosts", run: programs },
     Test { name: "net: hosts over libfabric", run: libfabric },
+    Test { name: "net: a libfabric that hangs", run: hanging_libfabric },
     Test { name: "net: hello on 8 hosts, 64 ranks", run: hello },
     Test { name: "net: IPv6 alone", run: only_ipv6 },
     Test { name: "net: a rank dies on another host", run: rank_dies },
@@ -257,6 +260,42 @@ fn libfabric(jobs: &Jobs<'_>) -> Verdict {
     let there: Vec<u32> = net.processes(2)?.into_iter().filter(|pid| ranks.contains(pid)).collect();
     send(*there.first().ok_or("no rank runs on the second host")?, Signal::KILL);
     expect_end(running, GONE_WITHIN, 137, &["rank ", "signal 9"])?;
+    passed()
+}
+
+/// A library of the name of libfabric whose provider never answers: an error where it is asked for, else sockets carry the messages.
+fn hanging_libfabric(jobs: &Jobs<'_>) -> Verdict {
+    let folder = jobs.options.programs().join("hanging_libfabric");
+    std::fs::create_dir_all(&folder).map_err(|error| format!("{}: {error}", folder.display()))?;
+    let source = jobs.options.root.join("tests/wrong");
+    let mut script = std::ffi::OsString::from("-Wl,-soname,libfabric.so.1,--version-script=");
+    script.push(source.join("libfabric.map"));
+    let mut compiler = Command::new("cc");
+    compiler.args(["-std=gnu11", "-Wall", "-Wextra", "-Werror", "-shared", "-fPIC", "-o"]);
+    compiler.arg(folder.join("libfabric.so.1")).arg(source.join("hanging_libfabric.c")).arg(script);
+    expect_code(&run_command(&mut compiler)?, 0)?;
+    let (program, found) =
+        (jobs.conformance("p2p_blocking")?, format!("LD_LIBRARY_PATH={}", folder.display()));
+    let hangs = ["FAKE_HANGS=fi_getinfo", "FAKE_HANGS=fi_fabric"];
+    for call in hangs {
+        let mut command = jobs.mpirun(2);
+        command.args(["-x", "TERN_TRANSPORT=ofi", "-x", call, "-x", &found]).arg(&program);
+        let outcome = run_command(&mut command)?;
+        expect_said(
+            &outcome,
+            &["libfabric has not answered for", "TERN_OFI_PROVIDER", "TERN_OFI_INTERFACE"],
+        )?;
+        expect(!outcome.success() && outcome.took < HANGING_FOUND_WITHIN, "it ends in time", &outcome)?;
+    }
+    let net = net_or_skip!(jobs, 2);
+    for call in hangs {
+        let mut command = net.mpirun(jobs, 1);
+        command.args(["-v", "-x", "TERN_OFI_PROVIDER=tcp", "-x", call, "-x", &found]).arg(&program);
+        let outcome = run_command(&mut command)?;
+        expect_code(&outcome, 0)?;
+        let said = "messages between hosts go over TCP: provider 'tcp' of libfabric has not answered for";
+        expect_said(&outcome, &[said])?;
+    }
     passed()
 }
 

@@ -27,8 +27,8 @@ const _: () = assert!(OFI_RECEIVE_BYTES >= OFI_SENDS * OFI_PACKET_BYTES);
 /// Bytes of a packet that is made on the stack, if the provider takes so many at once.
 pub(super) const OFI_INJECT_BYTES_MAX: usize = 256;
 
-/// A provider that has not opened an endpoint by then counts as hanging.
-pub(super) const OFI_OPEN_S_MAX: u64 = 10;
+/// A provider that has not opened an endpoint by then counts as hanging, so that the user knows before ten seconds are over.
+pub(super) const OFI_OPEN_S_MAX: u64 = 9;
 
 /// How long a rank that ends waits for its last packets to leave.
 pub(super) const OFI_CLOSE_S_MAX: u64 = 5;

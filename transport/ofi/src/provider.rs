@@ -82,7 +82,8 @@ pub(super) fn in_time<T: Send + 'static>(
     thread::Builder::new().name("tern-libfabric".into()).spawn(ask).map_err(OfiError::Thread)?;
     match told.recv_timeout(Duration::from_secs(OFI_OPEN_S_MAX)) {
         Ok(answer) => answer.map_err(OfiError::Library),
-        Err(_) => Err(OfiError::Hangs(if provider.is_empty() { "any" } else { provider })),
+        Err(_) if provider.is_empty() => Err(OfiError::Hangs("libfabric".into())),
+        Err(_) => Err(OfiError::Hangs(format!("provider '{provider}' of libfabric"))),
     }
 }
 

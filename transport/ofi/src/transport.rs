@@ -31,10 +31,10 @@ pub enum OfiError {
     Library(tern_libfabric::LibfabricError),
     /// It has not answered in time.
     #[error(
-        "provider '{0}' has not answered for {OFI_OPEN_S_MAX} s; choose another one by TERN_OFI_PROVIDER, or an interface by \
+        "{0} has not answered for {OFI_OPEN_S_MAX} s; choose another one by TERN_OFI_PROVIDER, or an interface by \
          TERN_OFI_INTERFACE ('fi_info -t FI_EP_RDM' lists them)"
     )]
-    Hangs(&'static str),
+    Hangs(String),
     /// No thread can be made.
     #[error("no thread for opening libfabric: {0}")]
     Thread(io::Error),
