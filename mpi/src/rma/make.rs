@@ -517,20 +517,20 @@ fn make_in(
         together,
         reserved,
     };
-    let handle = install(window, participants, (wanted.bytes, &all))?;
+    let handle = install(window, (participants.call, comm), (wanted.bytes, &all))?;
     Ok((handle, base.0))
 }
 
 /// Tells the others how this rank's memory, of so many bytes, is reached over the network, and makes a handle of the window.
 fn install(
     window: Window,
-    participants: &Participants,
+    (call, comm): (&'static str, MPI_Comm),
     (bytes, all): (u64, &[WindowIntroduction]),
 ) -> Result<MPI_Win> {
     let shared = expose(&window, bytes, all)?;
     if let Some(number) = window.far {
         // Nobody may ask for something before all can answer: whoever has heard of all others knows that they can.
-        let told = participants.allgather(&shared_record(shared))?;
+        let told = records_of_all(call, comm, &shared_record(shared))?;
         let memories = told.chunks_exact(SHARED_RECORD_BYTES).map(shared_from).collect();
         enter().engine()?.know_memories(number, memories);
     }
