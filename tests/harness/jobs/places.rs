@@ -24,6 +24,8 @@ pub(super) const TESTS: &[Test] = &[
     Test { name: "limited length of files", run: short_files },
     Test { name: "16 ranks on two cores", run: two_cores },
     Test { name: "8 ranks on one core", run: one_core },
+    Test { name: "as many ranks as a cpuset has processors", run: few_processors },
+    Test { name: "as many ranks as a quota allows cores", run: quota },
     Test { name: "64 ranks", run: many_ranks },
     Test { name: "variables of ranks", run: variables },
 ];
@@ -35,6 +37,53 @@ fn alone(jobs: &Jobs<'_>) -> Verdict {
     for program in ["p2p_self", "coll_data", "type_constructors"] {
         expect_code(&run_command(&mut Command::new(jobs.conformance(program)?))?, 0)?;
     }
+    passed()
+}
+
+/// Runs a command in a control group of its own with a quota of one core, of either version; 77 if that may not be.
+const ONE_CORES_TIME: &str = r#"
+base=/sys/fs/cgroup
+if [ -e $base/cpu/cpu.cfs_quota_us ] || [ -e $base/cpu/cgroup.procs ]; then
+    group=$base/cpu/tern-test-$$ file=cpu.cfs_quota_us quota=100000
+else
+    group=$base/tern-test-$$ file=cpu.max quota="100000 100000"
+fi
+mkdir $group 2> /dev/null || exit 77
+if [ -e $group/$file ] && echo $quota > $group/$file; then
+    sh -c 'echo $$ > $0/cgroup.procs || exit 77; exec "$@"' $group "$@"
+    code=$?
+else
+    code=77
+fi
+for try in 1 2 3 4 5 6 7 8 9 10; do rmdir $group 2> /dev/null && break; sleep 0.1; done
+exit $code
+"#;
+
+/// Whether a job whose size nobody says has one rank.
+fn expect_one(outcome: &Outcome) -> Result<(), String> {
+    expect_code(outcome, 0)?;
+    expect(outcome.stdout == "rank 0 of 1\n", "there is one rank", outcome)
+}
+
+fn few_processors(jobs: &Jobs<'_>) -> Verdict {
+    let mut command = Command::new("taskset");
+    command.args(["-c", "0"]).arg(jobs.options.mpirun()).arg(jobs.job()?).arg("hello");
+    let outcome = run_command(&mut command)?;
+    if outcome.stderr.contains("failed to set") {
+        return skip("processor 0 is not ours");
+    }
+    expect_one(&outcome)?;
+    passed()
+}
+
+fn quota(jobs: &Jobs<'_>) -> Verdict {
+    let mut command = Command::new("sh");
+    command.args(["-c", ONE_CORES_TIME, "sh"]).arg(jobs.options.mpirun()).arg(jobs.job()?).arg("hello");
+    let outcome = run_command(&mut command)?;
+    if outcome.code() == Some(77) {
+        return skip("no control group can be made here");
+    }
+    expect_one(&outcome)?;
     passed()
 }
 
