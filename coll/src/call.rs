@@ -4,7 +4,7 @@ use std::fmt;
 
 use crate::neighbor::Neighbors;
 use crate::schedule::{Buf, Span, Ty, TypeLayout};
-use crate::shape::Root;
+use crate::shape::{CommView, Root};
 
 /// A collective call. `None` for a send or receive argument stands for `MPI_IN_PLACE`, as does `in_place`.
 /// Arguments that the standard calls not significant at this rank may hold anything: [`TypedCount::default`],
@@ -293,6 +293,29 @@ impl CollectiveCall<'_> {
             | CollectiveCall::NeighborAlltoall { .. }
             | CollectiveCall::NeighborAlltoallv { .. }
             | CollectiveCall::NeighborAlltoallw { .. } => 0,
+        }
+    }
+
+    /// The bytes that this rank sends to itself and those that it has room for, where it says both. They are to be the same.
+    pub fn to_itself(&self, comm: &CommView) -> Option<(u64, u64)> {
+        if comm.remote.is_some() {
+            return None;
+        }
+        let here = |root: &Root| *root == Root::Rank(comm.rank);
+        match self {
+            CollectiveCall::Gather { send, recv, root } if here(root) => {
+                Some((send.as_ref()?.bytes(), recv.bytes()))
+            }
+            CollectiveCall::Scatter { send, recv, root } if here(root) => {
+                Some((send.bytes(), recv.as_ref()?.bytes()))
+            }
+            CollectiveCall::Allgather { send, recv } | CollectiveCall::Alltoall { send, recv } => {
+                Some((send.as_ref()?.bytes(), recv.bytes()))
+            }
+            CollectiveCall::Allgatherv { send, recv } => {
+                Some((send.as_ref()?.bytes(), recv.in_recv(comm.rank).bytes()))
+            }
+            _ => None,
         }
     }
 

@@ -73,9 +73,18 @@ impl Mark {
         Mark(COLLECTIVE.put(collective as u64))
     }
 
-    /// Of a call.
+    /// Of a call. That of a rank whose own block has two lengths is like nobody's.
     #[inline]
     pub fn of(call: &CollectiveCall, comm: &CommView, operation: Option<OperationCode>) -> Mark {
+        let mark = Mark::of_even(call, comm, operation);
+        match call.to_itself(comm) {
+            Some((sent, room)) if sent != room => mark.long(u64::MAX),
+            _ => mark,
+        }
+    }
+
+    #[inline]
+    fn of_even(call: &CollectiveCall, comm: &CommView, operation: Option<OperationCode>) -> Mark {
         let bare = Mark::bare(call.collective());
         let reduced = |data: &TypedCount| bare.long(data.bytes()).with(operation);
         match call {
@@ -131,6 +140,11 @@ impl Mark {
     /// Bytes of a rank's data, of a collective in which these are the same at all ranks.
     pub fn bytes(self) -> u64 {
         LENGTH.get(self.0)
+    }
+
+    /// Whether the rank that came with it sends another number of bytes to itself than it has room for.
+    pub fn is_uneven(self) -> bool {
+        self.bytes() == LENGTH.max()
     }
 
     /// In which respect two calls differ first.
@@ -228,10 +242,27 @@ mod tests {
     #[test]
     fn a_root_and_its_leaves_come_with_the_same() {
         for rank in 0..4 {
-            let (here, there) = if rank == 2 { (bytes(7), bytes(999)) } else { (bytes(999), bytes(7)) };
-            let call = CollectiveCall::Gather { send: Some(there), recv: here, root: Root::Rank(2) };
+            // What only the root receives is not significant elsewhere.
+            let recv = if rank == 2 { bytes(7) } else { bytes(999) };
+            let call = CollectiveCall::Gather { send: Some(bytes(7)), recv, root: Root::Rank(2) };
             assert_eq!(Mark::of(&call, &CommView::intra(rank, 4), None).bytes(), 7);
         }
+    }
+
+    #[test]
+    fn a_rank_whose_own_block_has_two_lengths_is_like_nobody() {
+        let allgather = |sent, room| {
+            mark(&CollectiveCall::Allgather { send: Some(bytes(sent)), recv: bytes(room) }, None)
+        };
+        let in_place = mark(&CollectiveCall::Allgather { send: None, recv: bytes(40) }, None);
+        assert_eq!(allgather(40, 40).difference(in_place), None);
+        for uneven in [allgather(4, 40), allgather(40, 4)] {
+            assert_eq!(uneven.difference(allgather(40, 40)), Some(Difference::Bytes));
+            assert!(uneven.is_uneven() && !allgather(40, 40).is_uneven());
+        }
+        // Who is not the root says one of the two.
+        let gather = CollectiveCall::Gather { send: Some(bytes(4)), recv: bytes(40), root: Root::Rank(2) };
+        assert!(!mark(&gather, None).is_uneven());
     }
 
     #[test]

@@ -1,9 +1,10 @@
-/* Collectives whose ranks differ in a length, the root, the operation, the type or the collective itself.
+/* Collectives whose ranks differ in a length, the root, the operation, the type or the collective itself, or of which
+ * one has room for other blocks than it gives.
  *
  * Every call must return, those ranks that meet the mismatch must get an error, nothing may be written beyond a
  * rank's own buffer, and the next call on the same communicator must be right.
  *
- * Usage: differing_collectives lengths|roots|operations|calls [NAME]. */
+ * Usage: differing_collectives lengths|roots|operations|calls|own [NAME]. */
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,6 +20,7 @@ typedef struct {
   int bytes, root;
   MPI_Op op;
   MPI_Datatype type;
+  int taken; /* the bytes of a block that it has room for; 0: those that it gives */
 } Part;
 
 typedef int Function(Part, MPI_Comm);
@@ -27,6 +29,10 @@ static int count_of(Part part) {
   int bytes;
   MPI_Type_size(part.type, &bytes);
   return part.bytes / bytes;
+}
+
+static int room_of(Part part) {
+  return part.taken ? part.taken : part.bytes;
 }
 
 static int barrier(Part part, MPI_Comm comm) {
@@ -66,28 +72,28 @@ static int exscan(Part part, MPI_Comm comm) {
 }
 
 static int gather(Part part, MPI_Comm comm) {
-  return MPI_Gather(in, part.bytes, MPI_BYTE, out, part.bytes, MPI_BYTE, part.root, comm);
+  return MPI_Gather(in, part.bytes, MPI_BYTE, out, room_of(part), MPI_BYTE, part.root, comm);
 }
 
 static int scatter(Part part, MPI_Comm comm) {
-  return MPI_Scatter(in, part.bytes, MPI_BYTE, out, part.bytes, MPI_BYTE, part.root, comm);
+  return MPI_Scatter(in, part.bytes, MPI_BYTE, out, room_of(part), MPI_BYTE, part.root, comm);
 }
 
 static int allgather(Part part, MPI_Comm comm) {
-  return MPI_Allgather(in, part.bytes, MPI_BYTE, out, part.bytes, MPI_BYTE, comm);
+  return MPI_Allgather(in, part.bytes, MPI_BYTE, out, room_of(part), MPI_BYTE, comm);
 }
 
 static int allgatherv(Part part, MPI_Comm comm) {
   int counts[16], displs[16];
   for (int i = 0; i < size; i++) {
-    counts[i] = part.bytes;
-    displs[i] = i * part.bytes;
+    counts[i] = room_of(part);
+    displs[i] = i * room_of(part);
   }
   return MPI_Allgatherv(in, part.bytes, MPI_BYTE, out, counts, displs, MPI_BYTE, comm);
 }
 
 static int alltoall(Part part, MPI_Comm comm) {
-  return MPI_Alltoall(in, part.bytes, MPI_BYTE, out, part.bytes, MPI_BYTE, comm);
+  return MPI_Alltoall(in, part.bytes, MPI_BYTE, out, room_of(part), MPI_BYTE, comm);
 }
 
 static int alltoallv(Part part, MPI_Comm comm) {
@@ -135,6 +141,9 @@ enum { CALLS = sizeof calls / sizeof calls[0] };
 static const int lengths[][2] = {{0, 8},    {8, 0},      {8, 64},      {64, 8},      {40, 48},      {48, 56},
                                  {0, 64},   {64, 0},     {64, 4096},   {4096, 64},   {12000, 9000}, {100000, 8},
                                  {8, 100000}, {100000, 0}, {1000000, 8}, {8, 1000000}, {400000, 200000}};
+/* What the odd rank gives, as all do, and what it has room for. */
+static const int own[][2] = {{64, 8}, {8, 64}, {4096, 64}, {64, 4096}, {200000, 8}, {8, 200000}};
+enum { OWN = sizeof own / sizeof own[0] };
 enum { LENGTHS = sizeof lengths / sizeof lengths[0] };
 
 static int wrong, cases;
@@ -174,9 +183,16 @@ static int is_nobody_met(int which, Part even, int other, Part odd, int who) {
   return (is_message || (size == 2 && calls[which].call == exscan)) && (even.op != odd.op || even.type != odd.type);
 }
 
+/* Whoever has two lengths for its own block learns of it, and where blocks go through memory of all ranks, all of
+ * them. */
+static int is_own_met(int which, Part odd, int who, const int *all, int failed) {
+  const int is_told = calls[which].meets == ALL && odd.bytes <= 4096 && !getenv("TERN_CHECK");
+  return all[3 * who] != MPI_SUCCESS && (!is_told || failed == size);
+}
+
 static void play(int which, Part even, int other, Part odd, int who, MPI_Comm comm) {
   Part mine = rank == who ? odd : even;
-  const int at = rank == who ? other : which, room = calls[at].blocks ? size * mine.bytes : mine.bytes;
+  const int at = rank == who ? other : which, room = calls[at].blocks ? size * room_of(mine) : mine.bytes;
   memset(in, 1, (size_t)size * LONGEST);
   memset(out, FILL, (size_t)room + GUARD);
   int outcome[3] = {calls[at].call(mine, comm), 1, 0};
@@ -195,6 +211,11 @@ static void play(int which, Part even, int other, Part odd, int who, MPI_Comm co
       complain("something was written beyond a buffer", calls[which].name, even, odd, who);
     if (!all[3 * i + 2])
       complain("the next calls were wrong", calls[which].name, even, odd, who);
+  }
+  if (odd.taken) {
+    if (!is_own_met(which, odd, who, all, failed))
+      complain("not all learned of the two lengths", calls[which].name, even, odd, who);
+    return;
   }
   if (!is_nobody_met(which, even, other, odd, who) &&
       (failed == 0 || (calls[which].meets == ALL && calls[other].meets == ALL && failed < size)))
@@ -216,6 +237,13 @@ static void differ(const char *what, int which, MPI_Comm comm) {
       for (int i = 0; i < LENGTHS; i++) {
         even.bytes = lengths[i][0];
         odd.bytes = lengths[i][1];
+        play(which, even, which, odd, who, comm);
+      }
+    const int has_own = calls[which].blocks && !calls[which].reduces && calls[which].call != alltoallv;
+    if (strcmp(what, "own") == 0 && has_own && (!calls[which].rooted || who == odd.root))
+      for (int i = 0; i < OWN; i++) {
+        even.bytes = odd.bytes = own[i][0];
+        odd.taken = own[i][1];
         play(which, even, which, odd, who, comm);
       }
     if (strcmp(what, "roots") == 0 && calls[which].rooted)

@@ -28,6 +28,13 @@ pub(super) fn unequal(call: &'static str, rank: u32, sent: usize, room: usize) -
     fail(MPI_ERR_TRUNCATE, text)
 }
 
+/// This rank sends other lengths to itself than it expects.
+#[cold]
+pub(super) fn unequal_to_itself(sent: u64, room: u64) -> Box<Error> {
+    let text = format!("this rank sends {sent} bytes to itself, but has room for {room}: {SAME_DATA}");
+    fail(MPI_ERR_TRUNCATE, text)
+}
+
 /// Another rank makes another call than this one, with mark `own`.
 #[cold]
 pub(super) fn mismatched(call: &'static str, own: Mark, found: Mismatch) -> Box<Error> {
@@ -52,6 +59,12 @@ fn unlike(call: &'static str, own: Mark, rank: u32, theirs: Mark) -> Box<Error> 
             format!(
                 "rank {rank} makes this {call} with another operation or another type of elements: all ranks must name the \
                  same (section 6.9)"
+            ),
+        ),
+        Some(Difference::Bytes | Difference::Lengths) if theirs.is_uneven() => (
+            MPI_ERR_TRUNCATE,
+            format!(
+                "rank {rank} sends another number of bytes to itself in this {call} than it has room for: {SAME_DATA}"
             ),
         ),
         Some(Difference::Bytes) => (

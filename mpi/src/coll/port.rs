@@ -1,6 +1,6 @@
 //! What the bindings in a schedule stand for in one call, and the engine as the port that schedules run on.
 
-use super::differ::{SAME_DATA, unequal};
+use super::differ::{unequal, unequal_to_itself};
 use super::operation::Operation;
 use super::scratch::Scratch;
 use super::told::Told;
@@ -388,10 +388,7 @@ impl Port for EnginePort<'_> {
     fn copy(&mut self, from: &Slice, to: &Slice) -> std::result::Result<(), CallOut> {
         let (from, to) = (self.bindings.buffer(from), self.bindings.buffer(to));
         if from.len() != to.len() && self.bindings.failure.is_none() {
-            let (sent, room) = (from.len(), to.len());
-            let text =
-                format!("this rank sends {sent} bytes to itself, but has room for {room}: {SAME_DATA}");
-            self.bindings.failure = Some(fail(MPI_ERR_TRUNCATE, text));
+            self.bindings.failure = Some(unequal_to_itself(from.len() as u64, to.len() as u64));
         }
         UserBuf::copy(&from, 0, &to, 0, from.len());
         Ok(())

@@ -259,7 +259,7 @@ impl RunningCollective {
             None => self.run_beside(&mut shm_comm),
         };
         shm::end(comm, shm_comm)?;
-        outcome
+        self.bindings.failure.take().map_or(outcome, Err)
     }
 
     /// Runs to the end by messages, or until it turns out that another rank makes another call.

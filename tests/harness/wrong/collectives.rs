@@ -1,4 +1,5 @@
-//! Collectives whose ranks differ in a length, the root, the operation, the type or the collective itself
+//! Collectives whose ranks differ in a length, the root, the operation, the type or the collective itself, or of which one has room for
+//! other blocks than it gives
 //! (`tests/wrong/differing_collectives.c`, which judges itself).
 //!
 //! Over shared memory the ranks find out by themselves. Over TCP some such calls wait for ever, so there the grid is played with
@@ -17,7 +18,7 @@ const LIMIT: Duration = Duration::from_secs(100);
 const REPORT_AFTER_S: &str = "90";
 
 /// In what the ranks differ.
-const DIFFERENCES: [&str; 4] = ["lengths", "roots", "operations", "calls"];
+const DIFFERENCES: [&str; 5] = ["lengths", "roots", "operations", "calls", "own"];
 
 /// How the jobs run.
 const WAYS: [(&str, &[(&str, &str)]); 3] = [
