@@ -15,6 +15,14 @@ static void handler(MPI_Comm *comm, int *code, ...)
     varargs_ok = 1;
 }
 
+/* It says what the call is to return. */
+static void forgiving(MPI_Comm *comm, int *code, ...)
+{
+    (void)comm;
+    calls++;
+    *code = last_code;
+}
+
 static int wrong_send(MPI_Comm comm)
 {
     int value = 0;
@@ -55,6 +63,23 @@ static void user_handler(void)
     CHECK(code != MPI_SUCCESS);
     CHECK_EQ(calls, 3);
     MPI_Comm_free(&comm), MPI_Comm_free(&copy);
+}
+
+static void handler_that_changes_the_code(void)
+{
+    MPI_Comm comm;
+    MPI_Errhandler mine;
+    MPI_Comm_dup(MPI_COMM_SELF, &comm);
+    MUST(MPI_Comm_create_errhandler(forgiving, &mine));
+    MUST(MPI_Comm_set_errhandler(comm, mine));
+    calls = 0;
+    last_code = MPI_SUCCESS;
+    CHECK_EQ(wrong_send(comm), MPI_SUCCESS);
+    last_code = MPI_ERR_INTERN;
+    CHECK_EQ(wrong_send(comm), MPI_ERR_INTERN);
+    CHECK_EQ(calls, 2);
+    MPI_Errhandler_free(&mine);
+    MPI_Comm_free(&comm);
 }
 
 static void predefined(void)
@@ -119,6 +144,7 @@ int main(int argc, char **argv)
 {
     check_init(&argc, &argv);
     user_handler();
+    handler_that_changes_the_code();
     predefined();
     classes_and_codes();
     CHECK(varargs_ok);

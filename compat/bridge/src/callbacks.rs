@@ -147,7 +147,11 @@ unsafe extern "C" fn handle_error<F: ForeignAbi, H: ForeignHandle, const N: usiz
         let (mut outer, mut outer_code) = (H::outer(*object), F::ErrorCode::outer(*code));
         let function: unsafe extern "C" fn(*mut H, *mut c_int, ...) =
             std::mem::transmute(ERRHANDLERS.function(N));
+        let given = outer_code;
         function(&mut outer, &mut outer_code);
+        if outer_code != given {
+            *code = F::ErrorCode::inner(outer_code);
+        }
     }
 }
 

@@ -67,28 +67,28 @@ impl fmt::Display for ErrorMessage<'_> {
     }
 }
 
-/// Calls the program's error handler. When it returns, the call returns the code (section 9.3).
-pub fn call_handler(function: UserHandler, place: ErrorObject, code: c_int) -> c_int {
-    let mut code_for_user = code;
+/// Calls the program's error handler. When it returns, the call returns what it has left as the code: it is given 'the error code to be
+/// returned' by its address (section 9.3.1).
+pub fn call_handler(function: UserHandler, place: ErrorObject, mut code: c_int) -> c_int {
     // SAFETY: the program gave these functions for objects of this kind; the pointers live through the call.
     unsafe {
         match function {
             UserHandler::Comm(function) => {
                 let mut comm = if let ErrorObject::Comm(comm) = place { comm } else { MPI_COMM_SELF };
-                function(&mut comm, &mut code_for_user);
+                function(&mut comm, &mut code);
             }
             UserHandler::Session(function) => {
                 let mut session =
                     if let ErrorObject::Session(session) = place { session } else { MPI_SESSION_NULL };
-                function(&mut session, &mut code_for_user);
+                function(&mut session, &mut code);
             }
             UserHandler::Win(function) => {
                 let mut win = if let ErrorObject::Win(win) = place { win } else { MPI_WIN_NULL };
-                function(&mut win, &mut code_for_user);
+                function(&mut win, &mut code);
             }
             UserHandler::File(function) => {
                 let mut file = if let ErrorObject::File(file) = place { file } else { MPI_FILE_NULL };
-                function(&mut file, &mut code_for_user);
+                function(&mut file, &mut code);
             }
         }
     }
