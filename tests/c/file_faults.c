@@ -79,6 +79,26 @@ static void size_limit(void)
     MPI_Type_free(&tile);
 }
 
+/* The program lowers the limit while it has the file open. */
+static void size_limit_lowered(void)
+{
+    struct rlimit before, limit;
+    MPI_Status status;
+    MPI_Request request;
+    MPI_File fh = file_open(MPI_MODE_CREATE | MPI_MODE_RDWR | MPI_MODE_DELETE_ON_CLOSE);
+    getrlimit(RLIMIT_FSIZE, &before);
+    limit = before;
+    limit.rlim_cur = 4096;
+    setrlimit(RLIMIT_FSIZE, &limit);
+    CHECK_ERROR(MPI_File_write_at(fh, 4000, data, 1000, MPI_BYTE, &status), MPI_ERR_QUOTA, "MPI_File_write_at");
+    CHECK_EQ(file_count(&status, MPI_BYTE), 96);
+    MUST(MPI_File_iwrite_at(fh, 4096, data, 1000, MPI_BYTE, &request));
+    CHECK_ERROR(MPI_Wait(&request, &status), MPI_ERR_QUOTA, "MPI_Wait");
+    setrlimit(RLIMIT_FSIZE, &before);
+    MPI_Barrier(MPI_COMM_WORLD);
+    MUST(MPI_File_close(&fh));
+}
+
 /* Somebody removes the file: it is there for who has it open, and closing with deletion finds it gone. */
 static void lost(void)
 {
@@ -179,6 +199,7 @@ int main(int argc, char **argv)
     file_name("faults");
     full_device();
     size_limit();
+    size_limit_lowered();
     lost();
     misuse();
     no_permission();

@@ -327,6 +327,7 @@ impl OpenedFile {
         hints: &Hints,
     ) -> Result<OpenedFile> {
         tern_io::size_limit::ask();
+        tern_io::size_limit::survive();
         let found = file.metadata().map_err(|error| of_system(&error, &wanted.path))?;
         let filesystem = FileSystem::of(file.as_raw_fd()).unwrap_or(FileSystem::Local);
         let together = Together::new(hosts, filesystem, hints);
