@@ -147,7 +147,7 @@ killed_alone() {
 
 # Rank 1 is the first of the second node, where rank 4 is, too.
 killed_first() {
-    with_srun -N3 -n6 -m cyclic "$WORK/job" signal 9
+    with_srun -N3 -n6 --ntasks-per-node=2 -m cyclic "$WORK/job" signal 9
     ended_by 'tern: rank 1 .*died'
 }
 

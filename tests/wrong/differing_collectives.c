@@ -229,7 +229,7 @@ static void play(int which, Part even, int other, Part odd, int who, MPI_Comm co
 }
 
 static void differ(const char *what, int which, MPI_Comm comm) {
-  Part even = {64, 0, MPI_SUM, MPI_INT}, odd = even;
+  Part even = {64, 0, MPI_SUM, MPI_INT, 0}, odd = even;
   for (int who = 0; who < size; who += size - 1) {
     /* What only two ranks know of each other, TERN_CHECK=collectives does not compare. */
     const int is_left_out = calls[which].call == barrier || (calls[which].call == alltoallv && getenv("TERN_CHECK"));

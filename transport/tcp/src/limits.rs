@@ -172,3 +172,7 @@ pub const PARTING_UNTAKEN_MS: u64 = 10_000;
 /// Housekeeping of dialling a process of another world in which its machine says that it is gone: it may be about to part from
 /// this one.
 pub const REFUSALS_MAX: u32 = 4;
+
+/// Seconds for which the machine of a rank of this job may refuse connections until the rank counts as gone. Its socket listens as long as
+/// it lives.
+pub const REFUSED_S: u64 = 5;

@@ -90,6 +90,8 @@ impl Courtesy {
 struct Failing {
     since: Instant,
     attempts: u32,
+    /// Each attempt was refused at all addresses.
+    refused: bool,
     /// How long they took.
     dialled: Duration,
     backoff: Duration,
@@ -481,16 +483,23 @@ impl TcpLink {
         let first = Failing {
             since: now - dialer.age(now),
             attempts: 0,
+            refused: true,
             dialled: Duration::ZERO,
             backoff: Duration::from_millis(REDIAL_MS),
         };
         let limit = self.patience(config);
         let failing = self.failing.get_or_insert(first);
         failing.attempts += 1;
+        failing.refused &= dialer.all_refused;
         failing.dialled += dialer.age(now);
         // A rank that computes for long between its calls has not tried for as long.
         // No launcher sees to it that worlds end together. Of a process whose machine says that it is gone no more is expected.
         if self.whom.is_foreign() && dialer.all_refused && failing.attempts >= REFUSALS_MAX {
+            return Upkeep::Lost(self.explain(&dialer));
+        }
+        // Who ends the job's ranks knows more, and is quicker; where nobody does, a rank that is gone is not waited for.
+        let is_refused = failing.refused && failing.attempts >= REFUSALS_MAX;
+        if is_refused && now.saturating_duration_since(failing.since) >= Duration::from_secs(REFUSED_S) {
             return Upkeep::Lost(self.explain(&dialer));
         }
         let tried_enough = failing.attempts >= ATTEMPTS_MIN || 2 * failing.dialled >= limit;

@@ -88,6 +88,20 @@ fn a_peer_whose_farewell_was_lost_is_found_to_be_gone() {
     assert!(ranks[0].failure().is_none());
 }
 
+/// Whoever watches over ranks may not have known of it yet.
+#[test]
+fn a_peer_that_died_is_not_waited_for_as_long_as_one_that_is_away() {
+    let (mut ranks, _) = job(2, TcpConfig::default());
+    let mut keepers = keepers(2);
+    ranks[0].ask_for_connection(1);
+    poll_until(&mut ranks, &mut keepers, |ranks, _| ranks[0].is_live(1) && ranks[1].is_live(0));
+    drop(ranks.pop());
+    let began = Instant::now();
+    poll_until(&mut ranks, &mut keepers, |ranks, _| ranks[0].failure().is_some());
+    assert!(began.elapsed() >= Duration::from_secs(crate::limits::REFUSED_S), "others may know more");
+    assert!(began.elapsed() < WELL_BEFORE_A_PEER_IS_LOST, "{:?}", began.elapsed());
+}
+
 /// Two connected ranks that have said goodbye, and have heard it.
 fn parted_for_now(keepers: &mut [Keeper]) -> Vec<Tcp> {
     let (mut ranks, _) = job(2, quick());
