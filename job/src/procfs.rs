@@ -86,40 +86,42 @@ pub fn processes() -> impl Iterator<Item = (u32, ProcessStat)> {
 
 /// The value of a variable in the environment with which a process runs its program; `None` as well where it may not be read.
 pub fn variable_of(pid: u32, name: &str) -> Option<OsString> {
-    value_in(&environment_of(pid)?, name)
+    look_for(pid, name)?.ok()
 }
 
 /// The same of a process that may be about to run another program: meanwhile it has no environment, and gets some time.
 pub fn variable_across_exec(pid: u32, name: &str) -> Option<OsString> {
     for _ in 0..EXEC_LOOKS_MAX {
-        let environment = environment_of(pid)?;
-        if !environment.is_empty() {
-            return value_in(&environment, name);
+        match look_for(pid, name)? {
+            Ok(value) => return Some(value),
+            Err(environment) if !environment.is_empty() => return None,
+            Err(_) => std::thread::sleep(EXEC_PAUSE),
         }
-        std::thread::sleep(EXEC_PAUSE);
     }
     None
+}
+
+/// The value of a variable of a process, or the environment that lacks it. A file that was opened before another program took the
+/// process over ends early, wherever the reader is: a variable is lacking once two readings agree.
+fn look_for(pid: u32, name: &str) -> Option<Result<OsString, Vec<u8>>> {
+    let mut before = None;
+    for _ in 0..=READINGS_MAX {
+        let environment = std::fs::read(format!("/proc/{pid}/environ")).ok()?;
+        if let Some(value) = value_in(&environment, name) {
+            return Some(Ok(value));
+        }
+        if before.as_ref() == Some(&environment) {
+            break;
+        }
+        before = Some(environment);
+    }
+    before.map(Err)
 }
 
 fn value_in(environment: &[u8], name: &str) -> Option<OsString> {
     let mut variables = environment.split(|byte| *byte == 0);
     let value = variables.find_map(|variable| variable.strip_prefix(name.as_bytes())?.strip_prefix(b"="))?;
     Some(OsStr::from_bytes(value).to_owned())
-}
-
-/// The environment of a process. A file that was opened before another program took the process over ends early, wherever the reader
-/// is: it counts once two readings agree.
-fn environment_of(pid: u32) -> Option<Vec<u8>> {
-    let read = || std::fs::read(format!("/proc/{pid}/environ")).ok();
-    let mut before = read()?;
-    for _ in 0..READINGS_MAX {
-        let now = read()?;
-        if now == before {
-            break;
-        }
-        before = now;
-    }
-    Some(before)
 }
 
 /// A descriptor that is readable when the process has ended; `None` if there is no such process.

@@ -147,9 +147,11 @@ impl<'a> Setup<'a> {
         if self.running.has_shm_comm {
             let operation = shm::code(self.running.bindings.operation.as_ref());
             self.running.mark = Mark::of(call, &shape, operation);
-            // It takes part, so that the others learn of it.
-            let uneven = call.to_itself(&shape).filter(|(sent, room)| sent != room);
-            self.running.bindings.failure = uneven.map(|(sent, room)| unequal_to_itself(sent, room));
+            if self.running.mark.is_uneven() {
+                // It takes part, so that the others learn of it.
+                let uneven = call.to_itself(&shape).filter(|(sent, room)| sent != room);
+                self.running.bindings.failure = uneven.map(|(sent, room)| unequal_to_itself(sent, room));
+            }
         }
         if self.running.has_shm_comm && forced(&self.process.coll.rows, &shape, call).is_none() {
             let order = shm::order(self.running.bindings.operation.as_ref());

@@ -168,6 +168,11 @@ impl Doors {
         self.alarm = Some(self.alarm.map_or(time, |alarm| alarm.min(time)));
     }
 
+    /// Whether a time is set at which threads that sleep wake.
+    pub(crate) fn will_wake(&self) -> bool {
+        self.alarm.is_some()
+    }
+
     /// How a visit has begun, once that is known.
     pub(crate) fn arrived(&mut self, number: u64) -> Option<Result<Talk, String>> {
         let at = self.visits.iter().position(|visit| visit.number == number && visit.end.is_some())?;

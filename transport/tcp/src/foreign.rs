@@ -156,7 +156,7 @@ impl Tcp {
             }
             self.foreign.vacant.push(peer);
         }
-        if !self.foreign.parting.is_empty() {
+        if !self.foreign.parting.is_empty() && !self.doors.will_wake() {
             self.wake_by(now + Duration::from_millis(PARTING_MS));
         }
         self.foreign.parting.is_empty()

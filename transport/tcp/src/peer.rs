@@ -264,12 +264,8 @@ impl TcpLink {
     /// may be among it, and then there is nothing to mend.
     pub(crate) fn write(&mut self, bell: &SocketBell) -> Result<(), Broken> {
         let Some(line) = self.line.as_mut().filter(|_| self.cut_off.is_none()) else { return Ok(()) };
-        let blocked = match self.outbox.write(line) {
-            Ok(Written::Blocked) => Ok(true),
-            Ok(Written::All) => line.flush().map(|all| !all),
-            Err(error) => Err(error),
-        };
-        let blocked = match blocked {
+        let written = self.outbox.write(line);
+        let blocked = match written.and_then(|written| Ok(written == Written::Blocked || !line.flush()?)) {
             Ok(blocked) => blocked,
             Err(error) if is_by_peer(&error) => {
                 self.cut_off = Some(error);
