@@ -4,7 +4,7 @@
 //! The child is told apart by what every call looks at anyway: it has no engine and no communicators. A call costs nothing
 //! for it. Programs that are started from here (`exec`, `posix_spawn`, `system`) are not concerned.
 
-use crate::core::process::{Phase, Process, in_forked_child, set_phase, set_threaded};
+use crate::core::process::{Phase, Process, Threads, allow, in_forked_child, set_phase};
 use crate::rma::object::Windows;
 use std::mem;
 use std::sync::Once;
@@ -34,7 +34,7 @@ extern "C" fn became_child() {
         }
         set_phase(Phase::Forked);
         // Another thread may have had the lock, and no thread but this one has come along.
-        set_threaded(false);
+        allow(Threads::One);
         process.abandon();
     });
 }

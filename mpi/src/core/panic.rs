@@ -17,17 +17,16 @@ pub fn explain() {
     });
 }
 
-/// Two threads in the library at once, where only one may be, may have brought this about. The other one is likely to call again soon, or
-/// to come here: whichever meets the first one says so, and ends the job.
+/// Two threads in the library at once, where only one may be, may have brought this about. The other one is likely to call again soon, to
+/// sleep in its call, or to come here: whichever meets the first one says so, and ends the job.
 fn meet_another_thread() {
     static IS_HERE: AtomicBool = AtomicBool::new(false);
     if threaded() || !has_other_threads() {
         return;
     }
-    if IS_HERE.swap(true, Ordering::Relaxed) {
+    if IS_HERE.swap(true, Ordering::Relaxed) || bar_others(MEET_WITHIN) {
         crate::check::threads::meet_another(false);
     }
-    bar_others(MEET_WITHIN);
 }
 
 fn has_other_threads() -> bool {

@@ -9,7 +9,7 @@
 //! make progress themselves and faster, and while there is nothing to do. Then it is parked: no bell is armed, and no sender makes a system call for it.
 //! Whoever leaves the library with something to do wakes it.
 
-use crate::core::process::{LockGuard, Process, enter, try_enter};
+use crate::core::process::{LockGuard, Process, be_ours, enter, try_enter, use_lock};
 use crate::core::wait;
 use crate::limits::{
     IDLE_NAPS_MAX, LOOK_ABROAD, LOOK_AT_DIALING, NAP, NAP_FOR_RESIDUE, NAP_FOR_RESIDUE_MAX, SLICE_NS,
@@ -50,7 +50,7 @@ pub fn ensure() {
     if runs() {
         return;
     }
-    crate::core::process::set_threaded(true);
+    use_lock();
     start();
 }
 
@@ -126,6 +126,7 @@ pub fn runs() -> bool {
 
 fn run(serving: &Serving) {
     serving.begin();
+    be_ours();
     crate::tool::keep_quiet();
     ask_for_short_waits();
     let mut naps = Naps::default();

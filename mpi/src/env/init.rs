@@ -4,7 +4,7 @@ use crate::comm::object::{Comm, Contexts};
 use crate::core::boundary::Out;
 use crate::core::entry::entry;
 use crate::core::error::{Result, fail};
-use crate::core::process::{self, Phase, Process, enter, phase, set_phase, set_threaded};
+use crate::core::process::{self, Phase, Process, Threads, allow, enter, phase, set_phase};
 use crate::core::settings;
 use crate::core::thread_level::{self, is_main};
 use crate::core::wait::{self, Waiting};
@@ -111,7 +111,12 @@ fn start(required: c_int) -> Result {
     drop(process);
     // A second thread that may not call is to be told of, not to do harm.
     let tool = crate::tool::is_in_use();
-    set_threaded(required == MPI_THREAD_MULTIPLE || in_sessions || progresses || checks || tool);
+    allow(match required {
+        MPI_THREAD_MULTIPLE => Threads::Several,
+        _ if in_sessions => Threads::Several,
+        _ if progresses || checks || tool => Threads::OneAndOurs,
+        _ => Threads::One,
+    });
     if progresses {
         progress::start();
     }
@@ -241,7 +246,7 @@ fn finalize() -> Result {
     drop(process);
     wait_for_acknowledgements("MPI_Finalize");
     // Any thread may create info objects and the like from now on.
-    set_threaded(true);
+    allow(Threads::Several);
     Ok(())
 }
 

@@ -7,7 +7,7 @@ use crate::core::boundary::{Out, OutText};
 use crate::core::entry::entry;
 use crate::core::error::{Error, Result, fail};
 use crate::core::handle::HandleKind;
-use crate::core::process::{Phase, Process, enter, phase, set_threaded};
+use crate::core::process::{Phase, Process, Threads, allow, enter, phase};
 use crate::core::table::Table;
 use crate::env::hints::Info;
 use crate::env::{init, memory_kinds};
@@ -182,7 +182,7 @@ fn start(info: MPI_Info, errhandler: MPI_Errhandler) -> Result<MPI_Session> {
     init::attach(&mut process)?;
     process.objects.errhandlers.use_for(MPI_SESSION_NULL.into(), errhandler)?;
     // Each session may be used by a thread of its own, whatever MPI_Init_thread was told.
-    set_threaded(true);
+    allow(Threads::Several);
     let handle = process.objects.sessions.table.insert(Session { errhandler, memory_kinds });
     handle.map(MPI_Session).ok_or_else(|| fail(MPI_ERR_NO_MEM, "2^18 sessions exist: finalize some"))
 }

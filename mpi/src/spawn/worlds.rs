@@ -16,7 +16,7 @@ use tern_transport::{Peer, SettingsFingerprint, Transport};
 use crate::comm::agree::{Participants, SourceNumbering};
 use crate::comm::object::Comm;
 use crate::core::error::{Result, fail};
-use crate::core::process::{Process, enter, set_threaded};
+use crate::core::process::{Process, enter, use_lock};
 use crate::core::{progress, wait};
 use crate::limits::LEAVING_TAG;
 
@@ -212,7 +212,7 @@ pub(super) fn go_abroad() -> Result {
     opened.map_err(|error| fail(MPI_ERR_OTHER, error.to_string()))?;
     settle_in(&mut process);
     drop(process);
-    set_threaded(true);
+    use_lock();
     progress::start();
     Ok(())
 }

@@ -97,7 +97,7 @@ fn watch() {
     if let Some(mut process) = look() {
         count(&mut process);
     }
-    process::use_lock();
+    process::use_lock_if_idle();
 }
 
 /// Counts messages from now on, if MPI runs.

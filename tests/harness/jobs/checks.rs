@@ -107,13 +107,18 @@ fn stray_thread(jobs: &Jobs<'_>) -> Verdict {
     passed()
 }
 
-/// Over shared memory, where no lock is used, whether the other thread is busy or asleep.
+/// Whether the other thread is busy or asleep; over shared memory, where no lock is used, and where one keeps the library's own thread
+/// apart.
 fn two_threads(jobs: &Jobs<'_>) -> Verdict {
-    for what in ["overlap", "overlap-sleeping"] {
+    let ways = [("TERN_TRANSPORT", "shm"), ("TERN_TRANSPORT", "tcp"), ("TERN_PROGRESS", "thread")];
+    for (what, (name, value)) in
+        ["overlap", "overlap-sleeping"].into_iter().flat_map(|what| ways.map(|way| (what, way)))
+    {
         let mut command = jobs.mpirun(2);
-        command.env("TERN_TRANSPORT", "shm").args(["--timeout", "20"]).arg(jobs.job()?).arg(what);
+        command.env(name, value).args(["--timeout", "20"]).arg(jobs.job()?).arg(what);
         let outcome = run_command(&mut command)?;
-        expect(!outcome.success() && outcome.took < Duration::from_secs(15), "the job ended", &outcome)?;
+        let ended = format!("{what} with {name}={value}: the job ended");
+        expect(!outcome.success() && outcome.took < Duration::from_secs(15), &ended, &outcome)?;
         let words =
             ["rank 0", "while another thread of this process is in a call", "MPI_THREAD_SINGLE, where"];
         expect_said(&outcome, &words)?;

@@ -3,7 +3,7 @@
 use super::Process;
 use parking_lot::RawMutex;
 use parking_lot::lock_api::{RawMutex as _, RawMutexFair as _};
-use std::cell::UnsafeCell;
+use std::cell::{Cell, UnsafeCell};
 use std::marker::PhantomData;
 use std::mem::ManuallyDrop;
 use std::ops::{Deref, DerefMut};
@@ -45,43 +45,74 @@ pub fn set_phase(phase: Phase) {
 struct SharedProcess(UnsafeCell<Process>);
 
 // SAFETY: reached only through `enter`, which gives out one `LockGuard` at a time: by the lock when the program may
-// call from several threads, otherwise by the program's promise to the standard (section 11.6: below
+// call from several threads, or the library's own may look; otherwise by the program's promise (section 11.6: below
 // MPI_THREAD_MULTIPLE no two threads are in MPI at once).
 unsafe impl Sync for SharedProcess {}
 
 static PROCESS: SharedProcess = SharedProcess(UnsafeCell::new(Process::new()));
 static LOCK: RawMutex = RawMutex::INIT;
 
-/// Whether several threads may call. True until `MPI_Init_thread` has said otherwise: before, any may create info
-/// objects and the like.
-static THREADED: AtomicBool = AtomicBool::new(true);
-
-/// Decides whether the lock is used. Called by `MPI_Init_thread`, alone.
-pub fn set_threaded(threaded: bool) {
-    THREADED.store(threaded, Ordering::Release);
+/// Which threads may be in the library at once.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[repr(u8)]
+pub enum Threads {
+    /// One. No lock is used.
+    One,
+    /// One of the program's, and the library's own.
+    OneAndOurs,
+    /// Any.
+    Several,
 }
 
-/// Whether several threads may call.
+/// Any, until `MPI_Init_thread` has said otherwise: before, any may create info objects and the like.
+static THREADS: AtomicU8 = AtomicU8::new(Threads::Several as u8);
+
+/// Decides which threads may be in the library at once. Called by `MPI_Init_thread`, alone.
+pub fn allow(threads: Threads) {
+    THREADS.store(threads as u8, Ordering::Release);
+}
+
+/// Whether the lock is used.
 #[inline]
 pub fn threaded() -> bool {
-    THREADED.load(Ordering::Relaxed)
+    THREADS.load(Ordering::Relaxed) != Threads::One as u8
+}
+
+/// Whether the lock is used, and two threads of the program must not meet nevertheless.
+#[inline]
+fn is_for_ours_alone() -> bool {
+    THREADS.load(Ordering::Relaxed) == Threads::OneAndOurs as u8
+}
+
+/// From now on the lock is used: threads that are not the program's may look. No thread is in the library without it.
+pub fn use_lock() {
+    let (one, ours) = (Threads::One as u8, Threads::OneAndOurs as u8);
+    let _ = THREADS.compare_exchange(one, ours, Ordering::AcqRel, Ordering::Relaxed);
 }
 
 /// A thread is in the library, while no lock is used: a second one must not come in.
 static BUSY: AtomicBool = AtomicBool::new(false);
 /// The thread that sleeps in the library meanwhile, by [`thread_token`]; 0: none.
 static ASLEEP: AtomicUsize = AtomicUsize::new(0);
+/// The program's thread that is in a call, asleep or not, by [`thread_token`], with [`Threads::OneAndOurs`]; 0: none.
+static CALLER: AtomicUsize = AtomicUsize::new(0);
+
+thread_local!(static IS_OURS: Cell<bool> = const { Cell::new(false) });
+
+/// This thread is the library's own: it may be in the library beside one of the program's.
+pub fn be_ours() {
+    IS_OURS.set(true);
+}
 
 /// A number of this thread's, which no other that lives has.
 fn thread_token() -> usize {
-    thread_local!(static TOKEN: u8 = const { 0 });
-    TOKEN.with(|token| ptr::from_ref(token).addr())
+    IS_OURS.with(|ours| ptr::from_ref(ours).addr())
 }
 
 /// The right to use the process's state.
 pub struct LockGuard {
     locked: bool,
-    /// [`BUSY`] is this guard's.
+    /// [`BUSY`] is this guard's, or [`CALLER`] where the lock is used.
     counted: bool,
     events: u64,
     /// The thread is among the sleepers already: it has looked at everything.
@@ -94,8 +125,9 @@ pub struct LockGuard {
 pub fn enter() -> LockGuard {
     holder::assert_absent();
     if threaded() {
+        let counted = is_for_ours_alone() && come_as_the_only_one();
         LOCK.lock();
-        return entered();
+        return entered(counted);
     }
     if BUSY.load(Ordering::Relaxed) {
         come_back_or_meet_another();
@@ -150,7 +182,7 @@ impl Drop for LoneGuard {
 /// Whether this thread has a guard: one with two would have the state twice, as two exclusive references. Empty without assertions.
 mod holder {
     #[cfg(debug_assertions)]
-    use std::cell::Cell;
+    use super::Cell;
 
     #[cfg(debug_assertions)]
     thread_local!(static IS_HERE: Cell<bool> = const { Cell::new(false) });
@@ -183,17 +215,40 @@ mod holder {
 #[cold]
 #[inline(never)]
 fn come_back_or_meet_another() {
-    crate::check::threads::meet_another(ASLEEP.load(Ordering::Relaxed) == thread_token());
+    let oneself = ASLEEP.load(Ordering::Relaxed) == thread_token();
+    crate::check::threads::meet_another(oneself);
+    ASLEEP.store(0, Ordering::Relaxed);
 }
 
-/// For so long, whatever thread enters meets another one, where no lock is used: this one, which has found the state wrong.
-pub fn bar_others(time: Duration) {
+/// A thread of the program's enters where the lock keeps it apart from the library's own threads alone. False: it is one of those.
+#[cold]
+#[inline(never)]
+fn come_as_the_only_one() -> bool {
+    if IS_OURS.get() {
+        return false;
+    }
+    let (oneself, caller) = (thread_token(), CALLER.load(Ordering::Relaxed));
+    if caller != 0 {
+        crate::check::threads::meet_another(caller == oneself);
+    }
+    CALLER.store(oneself, Ordering::Relaxed);
+    true
+}
+
+/// For so long, whatever thread enters meets another one, where no lock is used: this one, which has found the state wrong. Whether
+/// this one has met another, which sleeps in a call.
+pub fn bar_others(time: Duration) -> bool {
     let since = Instant::now();
     while !threaded() && since.elapsed() < time {
         // Again and again: whoever is inside takes the mark away when it leaves.
         BUSY.store(true, Ordering::Relaxed);
+        let asleep = ASLEEP.load(Ordering::Relaxed);
+        if asleep != 0 && asleep != thread_token() {
+            return true;
+        }
         std::thread::yield_now();
     }
+    false
 }
 
 /// This thread sleeps in the library.
@@ -209,7 +264,7 @@ pub fn enter_anyway() -> LockGuard {
     holder::assert_absent();
     if threaded() {
         LOCK.lock();
-        return entered();
+        return entered(false);
     }
     holder::arrive();
     LockGuard { locked: false, counted: false, events: 0, sleeps: false }
@@ -217,7 +272,7 @@ pub fn enter_anyway() -> LockGuard {
 
 /// Enters the library unless somebody else is in it, where the lock is used.
 pub fn try_enter() -> Option<LockGuard> {
-    (threaded() && LOCK.try_lock()).then(entered)
+    (threaded() && LOCK.try_lock()).then(|| entered(false))
 }
 
 /// Enters the library unless somebody is in it: another thread, or this one, which a signal has interrupted.
@@ -228,18 +283,18 @@ pub fn try_look() -> Option<LockGuard> {
     (!BUSY.load(Ordering::Relaxed)).then(enter)
 }
 
-/// From now on the lock is used: threads that are not the program's may look. Not while a thread is in the library without it.
-pub fn use_lock() {
+/// As [`use_lock`], unless a thread is in the library without it.
+pub fn use_lock_if_idle() {
     if !BUSY.load(Ordering::Relaxed) {
-        set_threaded(true);
+        use_lock();
     }
 }
 
 /// The lock has been taken.
 #[inline]
-fn entered() -> LockGuard {
+fn entered(counted: bool) -> LockGuard {
     holder::arrive();
-    let mut guard = LockGuard { locked: true, counted: false, events: 0, sleeps: false };
+    let mut guard = LockGuard { locked: true, counted, events: 0, sleeps: false };
     guard.waiting.entries = guard.waiting.entries.wrapping_add(1);
     guard.events = guard.engine_mut().map_or(0, |engine| engine.events());
     guard
@@ -267,7 +322,7 @@ impl Drop for LockGuard {
     #[inline]
     fn drop(&mut self) {
         if self.locked {
-            leave_locked(self.events, self.sleeps);
+            leave_locked(self.events, self.sleeps, self.counted);
         } else if self.counted {
             self.leave_alone();
         } else {
@@ -279,8 +334,8 @@ impl Drop for LockGuard {
 /// What a guard does at its end where the lock is used. Not in line, and without a reference to the guard: where no lock is used, the
 /// guard stays in registers, and a call of MPI saves no more of them than it needs.
 #[inline(never)]
-fn leave_locked(events: u64, sleeps: bool) {
-    let mut guard = ManuallyDrop::new(LockGuard { locked: true, counted: false, events, sleeps });
+fn leave_locked(events: u64, sleeps: bool, counted: bool) {
+    let mut guard = ManuallyDrop::new(LockGuard { locked: true, counted, events, sleeps });
     guard.wake_sleepers();
     crate::core::progress::leaving(&mut guard);
     let heard = crate::tool::is_heard();
@@ -288,6 +343,9 @@ fn leave_locked(events: u64, sleeps: bool) {
         crate::tool::collect(&mut guard);
     }
     holder::leave();
+    if counted && !sleeps {
+        CALLER.store(0, Ordering::Relaxed);
+    }
     // SAFETY: `enter` took the lock for this guard. Fair, so that a thread that polls in a loop lets the others in.
     unsafe { LOCK.unlock_fair() };
     if heard {
@@ -334,6 +392,7 @@ impl LockGuard {
 /// The state of a child that has just been forked.
 pub fn in_forked_child(change: impl FnOnce(&mut Process)) {
     BUSY.store(false, Ordering::Relaxed);
+    CALLER.store(0, Ordering::Relaxed);
     // SAFETY: the child has one thread. It forked outside the library, or in one of the program's functions that the library
     // calls without a guard.
     change(unsafe { &mut *PROCESS.0.get() });
