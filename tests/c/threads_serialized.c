@@ -1,5 +1,5 @@
-/* MPI_THREAD_SERIALIZED (MPI-5.0 section 11.6): threads take turns in messages, waits that sleep, and collectives; none is taken for
- * two at once. Info objects and error codes may be used beside them (section 11.4.1).
+/* MPI_THREAD_SERIALIZED (MPI-5.0 section 11.6): threads take turns in messages, waits that sleep, and
+ * collectives; none is taken for two at once. Info objects and error codes may be used beside them (section 11.4.1).
  * ranks: 1 2 3
  */
 #include <pthread.h>
