@@ -60,7 +60,7 @@ impl Sink for EngineCore {
     fn landed(&mut self, from: Peer, token: Token) {
         let id = Id::from_raw((token.0 & (TOKEN_UNEXPECTED - 1)) as u32);
         if token.0 & TOKEN_ACCESS == TOKEN_ACCESS {
-            self.access_landed(from, id, false);
+            self.access_landed(from, id, None);
         } else if token.0 & TOKEN_FRAGMENT != 0 {
             self.fragment_landed(id, token.0 >> 32);
         } else if token.0 & TOKEN_UNEXPECTED != 0 {
@@ -75,7 +75,7 @@ impl Sink for EngineCore {
     fn spoiled(&mut self, from: Peer, token: Token, error: TransferError) {
         let id = Id::from_raw((token.0 & (TOKEN_UNEXPECTED - 1)) as u32);
         if token.0 & TOKEN_ACCESS == TOKEN_ACCESS {
-            return self.access_landed(from, id, true);
+            return self.access_landed(from, id, Some(error));
         }
         let is_unexpected = token.0 & TOKEN_FRAGMENT == 0 && token.0 & TOKEN_UNEXPECTED != 0;
         if is_unexpected && let Some(unexpected) = self.unexpected_messages.get_mut(id) {

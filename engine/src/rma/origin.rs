@@ -146,7 +146,7 @@ impl<T: Transport> Engine<T> {
             ..OutboundRma::bare(HeaderKind::RmaFetch, 0, 0, ExtendedHeader::EMPTY.with_id(id))
         };
         let body = from.cloned().unwrap_or_else(UserBuf::empty);
-        self.post(peer, OutboundRma { until: into.len(), ..out.with(body, piece) });
+        self.post(peer, OutboundRma { until: into.len(), result: Some(id), ..out.with(body, piece) });
         Ok(asked.then_some(id))
     }
 

@@ -27,6 +27,8 @@ pub(crate) struct OutboundRma {
     pub zero_copy: bool,
     /// Done when all is out.
     pub request: Option<Id>,
+    /// The request that the answers to all pieces complete.
+    pub result: Option<Id>,
     /// The window that learns of a fault.
     pub window: Option<Id>,
 }
@@ -56,6 +58,7 @@ impl OutboundRma {
             piece: 0,
             zero_copy: false,
             request: None,
+            result: None,
             window: None,
         }
     }
@@ -142,6 +145,10 @@ impl crate::engine::EngineCore {
                 request.status.fault = Some(MessageFault::Transfer(error));
             }
             return self.complete(id);
+        }
+        if let Some(id) = out.result {
+            // What was sent is still answered.
+            return self.cut_short(id, out.sent as u64, MessageFault::Transfer(error));
         }
         let window = out.window.and_then(|window| self.rma.get().windows.get_mut(window));
         if let Some(member) = window.and_then(|window| window.member(peer)) {

@@ -223,10 +223,17 @@ impl EngineCore {
         if request.peer != from || !request.is_access() {
             return;
         }
+        let RequestState::AwaitsData { begun, .. } = request.state else { return };
+        self.cut_short(id, begun, MessageFault::Refused(refusal));
+    }
+
+    /// A request gets no more than its first bytes. It ends when they have landed.
+    pub(crate) fn cut_short(&mut self, id: Id, bytes: u64, fault: MessageFault) {
+        let Some(request) = self.requests.get_mut(id) else { return };
         let RequestState::AwaitsData { begun, arrived, until } = &mut request.state else { return };
-        *until = *begun;
-        let is_over = *arrived == *begun;
-        request.status.fault = Some(MessageFault::Refused(refusal));
+        *until = bytes.max(*begun).min(*until);
+        let is_over = *arrived >= *until;
+        request.status.fault.get_or_insert(fault);
         if is_over {
             self.complete(id);
         }

@@ -13,7 +13,7 @@ use crate::wire::{ExtendedHeader, ExtendedHeaderReader, HeaderKind};
 use std::sync::Arc;
 use tern_mem::{Layout, UserBuf};
 use tern_transport as transport;
-use tern_transport::{Header, Peer, Token};
+use tern_transport::{Header, Peer, Token, TransferError};
 
 /// A long message of an access that is arriving.
 #[derive(Default)]
@@ -121,15 +121,15 @@ impl EngineCore {
         Some(id)
     }
 
-    /// The bytes of a longer access are there; `spoiled`, they are not the peer's.
-    pub(crate) fn access_landed(&mut self, from: Peer, id: Id, spoiled: bool) {
+    /// The bytes of a longer access are there; `spoiled`, they are not the peer's, or could not be written.
+    pub(crate) fn access_landed(&mut self, from: Peer, id: Id, spoiled: Option<TransferError>) {
         let Some(RmaLanding { window: Id0(window), what }) = self.rma.get().landings.remove(id) else {
             return;
         };
         match what {
             AccessTarget::Description { bytes } => return self.described(from, bytes),
             AccessTarget::Put => self.rma.get().executed += 1,
-            AccessTarget::Execute { header, block, len } if !spoiled => {
+            AccessTarget::Execute { header, block, len } if spoiled.is_none() => {
                 self.execute(from, &header, &block, len)
             }
             AccessTarget::Execute { .. } => {}
@@ -137,6 +137,10 @@ impl EngineCore {
         let Some(state) = self.rma.get().windows.get_mut(window) else { return };
         state.busy = state.busy.saturating_sub(1);
         let Some(member) = state.members.get_mut(&from) else { return };
+        // Of its own memory the origin knows.
+        if let Some(TransferError::OwnMemory { .. }) = spoiled {
+            member.refused.get_or_insert(TargetRefusal::Unmapped);
+        }
         member.landing = member.landing.saturating_sub(1);
         if member.landing == 0 && !member.deferred.is_empty() {
             self.execute_deferred(from, window);

@@ -319,6 +319,7 @@ fn combine(process: &mut LockGuard, win: MPI_Win, access: &RmaAccess) -> Result<
     if !matches!(op, PredefinedOp::Replace | PredefinedOp::NoOp) && !op.allows(basic) {
         return Err(fail(MPI_ERR_OP, format!("{op} is not defined for {basic} (section 6.9.2)")));
     }
+    process.window_mut(win)?.epoch.access(target);
     if let Some(there) = place.far().cloned() {
         let from = from.as_ref().filter(|_| op != PredefinedOp::NoOp);
         let (how, asked, engine) = (Combination { op, basic }, call.is_request(), process.engine()?);
@@ -357,6 +358,7 @@ fn swap(
     let (origin, compared, result) = (one(access.from)?, one(access.compared)?, one(access.into)?);
     open(process, win, target, access.call)?;
     let place = TargetElements::of(process, win, target, access.at)?;
+    process.window_mut(win)?.epoch.access(target);
     if let Some(there) = place.far().cloned() {
         return far::begun(process.engine()?.swap(&there, basic, (&compared, &origin), &result));
     }

@@ -87,15 +87,25 @@ impl Epoch {
 
     /// Refuses an access to a target outside an epoch.
     #[inline]
-    pub fn access(&mut self, target: u32) -> Result {
-        if self.targets[target as usize] != TargetAccess::None || self.lock_all.is_some() {
-            return Ok(());
+    pub fn may_access(&self, target: u32) -> Result {
+        match self.is_apart(target) || self.fence != Fence::None {
+            true => Ok(()),
+            false => Err(self.closed(target)),
         }
-        if self.fence == Fence::None {
-            return Err(self.closed(target));
+    }
+
+    /// An access to a target comes to pass. One that was refused leaves the epoch that a fence offers to others.
+    #[inline]
+    pub fn access(&mut self, target: u32) {
+        if !self.is_apart(target) {
+            self.fence = Fence::Used;
         }
-        self.fence = Fence::Used;
-        Ok(())
+    }
+
+    /// Whether a target is accessed without a fence.
+    #[inline]
+    fn is_apart(&self, target: u32) -> bool {
+        self.targets[target as usize] != TargetAccess::None || self.lock_all.is_some()
     }
 
     /// The same for what only passive targets allow: requests (section 12.3.5) and flushes (section 12.5.4).
@@ -345,27 +355,30 @@ mod tests {
     #[test]
     fn a_fence_offers_an_epoch_that_others_may_take_the_place_of() {
         let mut epoch = Epoch::new(2);
-        assert!(epoch.access(1).is_err() && epoch.ends(1).is_none());
+        assert!(epoch.may_access(1).is_err() && epoch.ends(1).is_none());
         epoch.fence(true).unwrap();
         assert_eq!(epoch.ends(1), Some(AccessEnd::Fence));
         epoch.may_lock(1).unwrap();
         epoch.lock(1, LockKind::Shared, true);
-        assert!(epoch.access(1).is_ok() && epoch.access(0).is_err());
+        assert!(epoch.may_access(1).is_ok() && epoch.may_access(0).is_err());
         assert!(epoch.fence(true).is_err(), "while a lock is held");
         assert_eq!(epoch.unlock(1).unwrap(), Some(LockKind::Shared));
-        assert!(epoch.access(1).is_err(), "the fence's epoch is gone");
+        assert!(epoch.may_access(1).is_err(), "the fence's epoch is gone");
         epoch.fence(true).unwrap();
-        epoch.access(0).unwrap();
+        epoch.may_access(0).unwrap();
+        epoch.may_lock(1).expect("nothing has been accessed");
+        epoch.fence(true).unwrap();
+        epoch.access(0);
         assert!(epoch.may_lock_all().is_err(), "it has accesses now");
         epoch.fence(false).unwrap();
-        assert!(epoch.access(0).is_err());
+        assert!(epoch.may_access(0).is_err());
     }
 
     #[test]
     fn epochs_of_one_kind_do_not_meet_another() {
         let mut epoch = Epoch::new(3);
         epoch.start(vec![2]).unwrap();
-        assert!(epoch.access(2).is_ok() && epoch.access(1).is_err() && epoch.passive(2).is_err());
+        assert!(epoch.may_access(2).is_ok() && epoch.may_access(1).is_err() && epoch.passive(2).is_err());
         assert!(epoch.may_lock(1).is_err() && epoch.start(vec![1]).is_err() && epoch.may_end().is_err());
         epoch.may_post().unwrap();
         epoch.post(vec![0]);

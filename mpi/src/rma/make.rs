@@ -163,7 +163,8 @@ entry! {
             window.comm
         };
         attributes::delete_window(*win)?;
-        far::complete_all(*win, "MPI_Win_free", Done::There)?;
+        // What went wrong is told when nobody waits for this rank any more, and the window is gone.
+        let completed = far::complete_all(*win, "MPI_Win_free", Done::There);
         barrier_on("MPI_Win_free", comm)?;
         let watch = enter().window_mut(*win)?.watch.take();
         for win in watch.map(|watch| watch.tables).into_iter().chain([*win]) {
@@ -171,7 +172,7 @@ entry! {
             free(win);
         }
         *win = MPI_WIN_NULL;
-        Ok(())
+        completed
     }
 }
 

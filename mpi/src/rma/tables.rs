@@ -34,22 +34,26 @@ impl RankTable {
     pub(super) fn open(win: MPI_Win, rank: u32, call: &'static str) -> Result<RankTable> {
         let tables = occupy(win)?;
         let mut table = RankTable { win, tables, rank, call, entries: Vec::new() };
+        if let Err(error) = table.lock() {
+            table.vacate();
+            return Err(error);
+        }
         match table.read() {
             Ok(()) => Ok(table),
-            Err(error) => {
-                table.vacate();
-                Err(error)
-            }
+            Err(error) => table.close(false).and(Err(error)),
         }
     }
 
-    fn read(&mut self) -> Result {
+    fn lock(&self) -> Result {
         let process = enter();
         if process.window(self.tables)?.is_far(self.rank) {
-            drop(far::lock(process, self.tables, self.call, self.rank, LockKind::Exclusive)?);
-        } else {
-            take_lock(process, self.tables, self.call, self.rank, LockKind::Exclusive);
+            return far::lock(process, self.tables, self.call, self.rank, LockKind::Exclusive).map(drop);
         }
+        take_lock(process, self.tables, self.call, self.rank, LockKind::Exclusive);
+        Ok(())
+    }
+
+    fn read(&mut self) -> Result {
         let mut head = [0; HEAD_BYTES];
         self.copy_here(0, HEAD_BYTES)?.read(0, &mut head);
         let count = (u64::from_le_bytes(head) as usize).min(ENTRIES_MAX);

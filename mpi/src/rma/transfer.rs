@@ -165,6 +165,7 @@ fn move_bytes(
     if local.len() != place.bytes() {
         return Err(differ(local.len(), place.bytes()));
     }
+    process.window_mut(win)?.epoch.access(target);
     if let Some(there) = place.far().filter(|_| !local.is_empty()) {
         let (engine, asked) = (process.engine()?, call.is_request());
         return far::begun(match call.is_get() {
@@ -184,9 +185,9 @@ fn move_bytes(
 
 /// Refuses a transfer outside an epoch.
 #[inline]
-pub(super) fn open(process: &mut LockGuard, win: MPI_Win, target: u32, call: RmaCall) -> Result {
-    let epoch = &mut process.window_mut(win)?.epoch;
-    if call.is_request() { epoch.passive(target) } else { epoch.access(target) }
+pub(super) fn open(process: &Process, win: MPI_Win, target: u32, call: RmaCall) -> Result {
+    let epoch = &process.window(win)?.epoch;
+    if call.is_request() { epoch.passive(target) } else { epoch.may_access(target) }
 }
 
 #[cold]

@@ -1,5 +1,6 @@
 //! Accesses to windows that conflict, and buffers that are used too early, under `TERN_CHECK=windows`
-//! (`tests/wrong/windows.c`, which judges itself): over each way to a window's memory.
+//! (`tests/wrong/windows.c`); and accesses with memory that cannot be used (`tests/wrong/unmapped_access.c`). Both programs judge
+//! themselves, over each way to a window's memory.
 
 use std::path::Path;
 use std::process::Command;
@@ -25,6 +26,14 @@ const WAYS: [(&str, &[(&str, &str)]); 4] = [
     ("tcp", &[("TERN_TRANSPORT", "tcp"), ("TERN_WINDOWS", "messages")]),
 ];
 
+/// Whose memory an access cannot use, what the sentence of it has, and over which of the ways. (What this process copies itself, it dies
+/// of, as of every other bad pointer.)
+const UNMAPPED: [(&str, &str, &[usize]); 3] = [
+    ("target", "are not mapped", &[0]),
+    ("target", "memory of its process", &[1, 2, 3]),
+    ("origin", "memory of its buffer", &[3]),
+];
+
 /// Plays all that the options select.
 pub(super) fn run(options: &Options, report: &Report) {
     for flavor in FLAVORS {
@@ -33,19 +42,37 @@ pub(super) fn run(options: &Options, report: &Report) {
                 let name = format!("wrong windows {flavor}, {ranks} ranks, {way}");
                 if options.wants(&name) {
                     let start = Instant::now();
-                    let result = play(options, flavor, ranks, environment);
+                    let checked = environment.iter().copied().chain([("TERN_CHECK", "windows")]);
+                    let result = play(options, "windows", &[flavor], ranks, checked);
                     report.case(&name, start.elapsed(), result);
                 }
             }
         }
     }
+    for (whose, says, ways) in UNMAPPED {
+        for (way, environment) in ways.iter().map(|way| WAYS[*way]) {
+            let name = format!("wrong windows unmapped {whose}, {way}");
+            if options.wants(&name) {
+                let start = Instant::now();
+                let result = play(options, "unmapped_access", &[whose, says], 2, environment.iter().copied());
+                report.case(&name, start.elapsed(), result);
+            }
+        }
+    }
 }
 
-fn play(options: &Options, flavor: &str, ranks: u32, environment: &[(&str, &str)]) -> Result<(), String> {
-    let program = compile(options, &options.root.join(Path::new("tests/wrong/windows.c")))?;
+fn play<'a>(
+    options: &Options,
+    program: &str,
+    words: &[&str],
+    ranks: u32,
+    environment: impl Iterator<Item = (&'a str, &'a str)>,
+) -> Result<(), String> {
+    let program =
+        compile(options, &options.root.join(Path::new("tests/wrong")).join(format!("{program}.c")))?;
     let mut command = Command::new(options.mpirun());
-    command.args(["-n", &ranks.to_string(), "--timeout", REPORT_AFTER_S]).arg(program).arg(flavor);
-    command.env("TERN_CHECK", "windows").envs(environment.iter().copied());
+    command.args(["-n", &ranks.to_string(), "--timeout", REPORT_AFTER_S]).arg(program).args(words);
+    command.envs(environment);
     let outcome = process::run(&mut command, LIMIT).map_err(|error| format!("{command:?}: {error}"))?;
     let is_right = outcome.code() == Some(0) && outcome.stdout.trim_end().ends_with(" cases, 0 wrong");
     if is_right { Ok(()) } else { Err(outcome.describe()) }

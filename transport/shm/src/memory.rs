@@ -18,6 +18,8 @@ use crate::limits::{MEMORY_GROWTH_BYTES, PAGE_BYTES, RELEASED_BYTES_MAX, RELEASE
 const FIRST: u64 = 1 << 44;
 /// Ranges end before this: what a memory file can hold.
 const END: u64 = 1 << 62;
+/// No range is longer: what a process can map, of which some is in use already.
+const RANGE_BYTES_MAX: u64 = 1 << 47;
 /// In the file's first page, behind the fingerprint of the layout and the marks of settings: bytes reserved so far.
 const RESERVED_AT: usize = PAGE_BYTES - 64;
 
@@ -73,10 +75,20 @@ impl JobMemory {
         let bytes = whole_pages(bytes)?;
         let memory = self.clone();
         let Some(file) = &self.file else { return Ok(Reservation { memory, place: 0, bytes }) };
-        let place = file.first_page()?.word(RESERVED_AT).fetch_add(bytes as u64, Ordering::Relaxed);
-        let place = place.checked_add(FIRST).filter(|place| place + (bytes as u64) < END);
-        let place = place.ok_or(io::ErrorKind::OutOfMemory)?;
-        file.reach(place + bytes as u64)?;
+        // What nobody could map is not counted: places are never used again, so that a few such ranges would leave no others.
+        if bytes as u64 > RANGE_BYTES_MAX {
+            return Err(io::ErrorKind::OutOfMemory.into());
+        }
+        let reserved = file.first_page()?.word(RESERVED_AT);
+        let fits = |before: u64| before.checked_add(bytes as u64).filter(|after| *after < END - FIRST);
+        let before = reserved.fetch_update(Ordering::Relaxed, Ordering::Relaxed, fits);
+        let place = FIRST + before.map_err(|_| io::ErrorKind::OutOfMemory)?;
+        if let Err(error) = file.reach(place + bytes as u64) {
+            // Unless another rank has reserved meanwhile, as if nothing had happened.
+            let after = place - FIRST + bytes as u64;
+            let _ = reserved.compare_exchange(after, place - FIRST, Ordering::Relaxed, Ordering::Relaxed);
+            return Err(error);
+        }
         Ok(Reservation { memory, place, bytes })
     }
 
