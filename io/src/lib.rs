@@ -8,6 +8,7 @@
 
 pub mod access;
 pub mod ahead;
+mod bounce;
 pub mod cover;
 pub mod filesystem;
 pub mod hints;

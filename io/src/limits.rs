@@ -9,6 +9,12 @@ pub const PACK_PIECE_BYTES: usize = 2048;
 /// Bytes that are copied together for one call: they stay in the second-level cache.
 pub const PACK_BYTES: usize = 512 << 10;
 
+/// Pieces of memory that are looked at to tell how long they are.
+pub const SAMPLE_PIECES: usize = 8;
+
+/// Bytes of memory with gaps that are asked for while the kernel copies: a part of a first-level cache.
+pub const EXPECTED_BYTES: usize = 16 << 10;
+
 /// Bytes of one system call at most: the kernel moves no more than 0x7ffff000, and a multiple of pages stays aligned.
 pub const CALL_BYTES_MAX: usize = 1 << 30;
 

@@ -1,6 +1,9 @@
 //! Files of the system, by vectored reads and writes at offsets.
 
-use crate::limits::{CALL_BYTES_MAX, PACK_BYTES, PACK_PIECE_BYTES, PIECES_PER_CALL};
+use crate::bounce;
+use crate::limits::{
+    CALL_BYTES_MAX, EXPECTED_BYTES, PACK_BYTES, PACK_PIECE_BYTES, PIECES_PER_CALL, SAMPLE_PIECES,
+};
 use crate::size_limit;
 use crate::storage::Storage;
 use std::fs::File;
@@ -64,15 +67,11 @@ impl PosixFile {
     }
 }
 
-/// IoPieces of memory for one call, or that they are too small for that.
-enum IoPieces {
-    Listed(usize),
-    Small,
-}
-
-fn pieces(buf: &UserBuf, at: usize, len: usize, out: &mut [IoVec]) -> IoPieces {
-    let (count, covered) = buf.iovecs(at, len, out);
-    if count > 1 && covered / count < PACK_PIECE_BYTES { IoPieces::Small } else { IoPieces::Listed(count) }
+/// Whether pieces of memory, as far as the first few tell, are too small for the kernel to look at each.
+fn are_small(buf: &UserBuf, at: usize, len: usize) -> bool {
+    let mut first = [IoVec::default(); SAMPLE_PIECES];
+    let (count, covered) = buf.iovecs(at, len, &mut first);
+    count > 1 && covered / count < PACK_PIECE_BYTES
 }
 
 fn moved(bytes: isize) -> io::Result<usize> {
@@ -86,13 +85,18 @@ impl Storage for PosixFile {
             // SAFETY: these are bytes of the buffer, whose maker has promised them.
             return moved(unsafe { libc::pread(self.fd(), to.cast(), len, offset as libc::off_t) });
         }
+        if are_small(buf, at, len) {
+            let len = len.min(PACK_BYTES);
+            return bounce::with(len, |together| {
+                // While the kernel copies, the lines come for which the second copy would wait.
+                buf.expect(at, len.min(EXPECTED_BYTES));
+                let bytes = self.read(together, 0, len, offset)?;
+                UserBuf::copy(together, 0, buf, at, bytes);
+                Ok(bytes)
+            });
+        }
         let mut list = [IoVec::default(); PIECES_PER_CALL];
-        let IoPieces::Listed(count) = pieces(buf, at, len, &mut list) else {
-            let together = UserBuf::owned(len.min(PACK_BYTES));
-            let bytes = self.read(&together, 0, together.len(), offset)?;
-            UserBuf::copy(&together, 0, buf, at, bytes);
-            return Ok(bytes);
-        };
+        let (count, _) = buf.iovecs(at, len, &mut list);
         // SAFETY: the pieces are of the buffer, whose maker has promised it; `IoVec` has the layout of `iovec`.
         moved(unsafe { libc::preadv(self.fd(), list.as_ptr().cast(), count as i32, offset as libc::off_t) })
     }
@@ -130,12 +134,15 @@ impl Storage for PosixFile {
             // SAFETY: as in `read`.
             return moved(unsafe { libc::pwrite(self.fd(), from.cast(), len, offset as libc::off_t) });
         }
+        if are_small(buf, at, len) {
+            let len = len.min(PACK_BYTES);
+            return bounce::with(len, |together| {
+                UserBuf::copy(buf, at, together, 0, len);
+                self.write(together, 0, len, offset)
+            });
+        }
         let mut list = [IoVec::default(); PIECES_PER_CALL];
-        let IoPieces::Listed(count) = pieces(buf, at, len, &mut list) else {
-            let together = UserBuf::owned(len.min(PACK_BYTES));
-            UserBuf::copy(buf, at, &together, 0, together.len());
-            return self.write(&together, 0, together.len(), offset);
-        };
+        let (count, _) = buf.iovecs(at, len, &mut list);
         // SAFETY: as in `read`.
         moved(unsafe { libc::pwritev(self.fd(), list.as_ptr().cast(), count as i32, offset as libc::off_t) })
     }

@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use block::HeapBlock;
 pub use contiguous::ContiguousBuf;
-use move_bytes::{Collect, Pack, Unpack};
+use move_bytes::{Collect, Expect, Pack, Unpack};
 pub use probe::BadMemory;
 
 use crate::copy;
@@ -270,6 +270,13 @@ impl UserBuf {
             return;
         }
         UserBuf::copy(from, from_offset, to, to_offset, n);
+    }
+
+    /// Tells the processor that bytes `[offset, offset + len)` will be used soon, if they have gaps: it foresees the others by itself.
+    pub fn expect(&self, offset: usize, len: usize) {
+        if let BufKind::Typed { base, count, layout } = &self.0 {
+            layout.visit(*count, offset, offset.saturating_add(len), &mut Expect { base: *base });
+        }
     }
 
     /// Describes bytes `[offset, offset + len)` as at most `out.len()` pieces of memory. Answers how many

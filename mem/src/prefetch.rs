@@ -12,6 +12,15 @@ pub fn prefetch<T: ?Sized>(value: &T) {
     }
 }
 
+/// The same of `len` bytes at an address, which may be any.
+#[inline]
+pub(crate) fn prefetch_bytes(base: *const u8, len: usize) {
+    let skip = base.addr() % LINE_BYTES;
+    for offset in (0..skip + len).step_by(LINE_BYTES) {
+        prefetch_line(base.wrapping_sub(skip).wrapping_add(offset));
+    }
+}
+
 #[cfg(target_arch = "x86_64")]
 #[inline(always)]
 fn prefetch_line(address: *const u8) {

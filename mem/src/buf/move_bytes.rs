@@ -3,6 +3,7 @@
 use super::IoVec;
 use crate::copy::{self, StridedBlocks};
 use crate::layout::Visit;
+use crate::prefetch::prefetch_bytes;
 
 /// Gathers a layout's bytes at `src` into consecutive memory at `dst`.
 pub(super) struct Pack {
@@ -50,6 +51,19 @@ impl Visit for Unpack {
         // SAFETY: as in `run`, for each block.
         unsafe { copy::copy_blocks(self.dst.wrapping_offset(disp), self.src, shape) };
         self.src = self.src.wrapping_add(count * block);
+        true
+    }
+}
+
+/// Asks for the lines of a layout's bytes.
+pub(super) struct Expect {
+    pub base: *const u8,
+}
+
+impl Visit for Expect {
+    #[inline]
+    fn run(&mut self, disp: isize, len: usize) -> bool {
+        prefetch_bytes(self.base.wrapping_offset(disp), len);
         true
     }
 }
