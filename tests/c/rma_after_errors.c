@@ -1,4 +1,5 @@
-/* A refused access or window leaves nothing behind: epochs, locks, flushes and other ranks go on (MPI-5.0 section 12.6).
+/* A refused access or window leaves nothing behind: epochs, locks, flushes and other ranks go on (MPI-5.0
+ * section 12.6).
  * ranks: 2 3
  * timeout: 40
  */
@@ -86,7 +87,8 @@ static void unattached(void)
     MUST(MPI_Win_lock_all(0, win));
     CHECK(is_refused(MPI_Put(many, 1, MPI_INT64_T, last, word(-9), 1, MPI_INT64_T, win), MPI_Win_flush));
     CHECK(is_refused(MPI_Get(old, 1, MPI_INT64_T, last, word(-9), 1, MPI_INT64_T, win), MPI_Win_flush));
-    CHECK(is_refused(MPI_Get(old, 2 * WORDS, MPI_INT64_T, last, word(0), 2 * WORDS, MPI_INT64_T, win), MPI_Win_flush));
+    CHECK(is_refused(MPI_Get(old, 2 * WORDS, MPI_INT64_T, last, word(0), 2 * WORDS, MPI_INT64_T, win),
+                     MPI_Win_flush));
     CHECK(is_refused(MPI_Get_accumulate(many, 2 * WORDS, MPI_INT64_T, old, 2 * WORDS, MPI_INT64_T, last, word(0),
                                         2 * WORDS, MPI_INT64_T, MPI_SUM, win), MPI_Win_flush));
     CHECK(is_refused(MPI_Fetch_and_op(many, old, MPI_INT64_T, last, word(-9), MPI_SUM, win), MPI_Win_flush));

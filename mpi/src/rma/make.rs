@@ -4,6 +4,7 @@ use super::control::{REGIONS_MAX, WindowControl};
 use super::epoch::Epoch;
 use super::exposure::Exposure;
 use super::far::{self, Done};
+use super::introduction::{WindowIntroduction, expect_alike};
 use super::object::{Constants, MemoryRoute, Target, Window, WindowAddress};
 use super::{query, tables};
 use crate::check::windows::WindowWatch;
@@ -239,68 +240,6 @@ fn expect_dynamic(window: &Window) -> Result {
         return Ok(());
     }
     Err(fail(MPI_ERR_RMA_FLAVOR, format!("{} was not made by MPI_Win_create_dynamic", window.named())))
-}
-
-/// What each rank tells the others.
-#[derive(Clone, Copy, Default)]
-struct WindowIntroduction {
-    /// 0, or why it cannot take part.
-    fault: u64,
-    host: u64,
-    bytes: u64,
-    unit: u64,
-    /// Where the words of this rank are in the job's file, and behind them its memory if that is from there.
-    place: u64,
-    base: u64,
-    pid: u64,
-    /// Others can make it pass a fence.
-    fenced: u64,
-    /// What its engine calls the window.
-    number: u64,
-    /// Where the kernel can be asked to read its memory.
-    probe: u64,
-    /// What the address of its memory is a multiple of.
-    align: u64,
-    /// Which flavor of window it makes, and above 16 bits where the memory comes from.
-    kind: u64,
-    /// What [`shm_comm::offer`] says for the window's communicator.
-    slot: u64,
-}
-
-impl WindowIntroduction {
-    const NUMBERS: usize = size_of::<WindowIntroduction>() / size_of::<u64>();
-    const BYTES: usize = size_of::<WindowIntroduction>();
-
-    /// All fields, in the order in which they are told.
-    fn fields(&mut self) -> [&mut u64; Self::NUMBERS] {
-        [
-            &mut self.fault,
-            &mut self.host,
-            &mut self.bytes,
-            &mut self.unit,
-            &mut self.place,
-            &mut self.base,
-            &mut self.pid,
-            &mut self.fenced,
-            &mut self.number,
-            &mut self.probe,
-            &mut self.align,
-            &mut self.kind,
-            &mut self.slot,
-        ]
-    }
-
-    fn record(mut self) -> Vec<u8> {
-        record(&self.fields().map(|field| *field))
-    }
-
-    fn from(record: &[u8]) -> WindowIntroduction {
-        let mut told = WindowIntroduction::default();
-        for (at, field) in told.fields().into_iter().enumerate() {
-            *field = number(record, 8 * at);
-        }
-        told
-    }
 }
 
 /// Makes a window; all ranks call. Its handle, and where this rank's memory is.
@@ -580,50 +519,6 @@ fn expose(window: &Window, bytes: u64, all: &[WindowIntroduction]) -> Result<Opt
     Ok(memory.and_then(|memory| engine.share_memory(number, &memory)))
 }
 
-/// All ranks see the same, so all refuse, or none.
-fn expect_alike(all: &[WindowIntroduction], flavor: c_int) -> Result {
-    if let Some(rank) = all.iter().position(|told| told.fault != 0) {
-        return Err(fail(MPI_ERR_NO_MEM, format!("rank {rank} cannot get the memory of its part")));
-    }
-    if let Some(rank) = all.iter().position(|told| told.kind != all[0].kind) {
-        return Err(unlike(all[0].kind, rank, all[rank].kind));
-    }
-    let elsewhere = all.iter().position(|told| told.host != all[0].host);
-    if let Some(rank) = elsewhere.filter(|_| flavor == MPI_WIN_FLAVOR_SHARED) {
-        return Err(fail(
-            MPI_ERR_RMA_SHARED,
-            format!(
-                "ranks 0 and {rank} run on different hosts, and cannot share memory: use a communicator of MPI_Comm_split_type with \
-                 MPI_COMM_TYPE_SHARED, or MPI_Win_allocate"
-            ),
-        ));
-    }
-    Ok(())
-}
-
-/// The error of ranks that make different windows together.
-#[cold]
-fn unlike(first: u64, rank: usize, other: u64) -> Box<Error> {
-    let name = |kind: u64| match kind as u16 as c_int {
-        MPI_WIN_FLAVOR_CREATE => "MPI_Win_create",
-        MPI_WIN_FLAVOR_ALLOCATE => "MPI_Win_allocate",
-        MPI_WIN_FLAVOR_SHARED => "MPI_Win_allocate_shared",
-        _ => "MPI_Win_create_dynamic",
-    };
-    if name(first) != name(other) {
-        let text = format!(
-            "rank 0 is in {}, and rank {rank} in {}: to make a window, all ranks of a communicator call the same function",
-            name(first),
-            name(other)
-        );
-        return fail(MPI_ERR_RMA_FLAVOR, text);
-    }
-    let text = format!(
-        "ranks 0 and {rank} differ in the hint alloc_shared_noncontig, which all ranks have to give alike (section 12.2.3)"
-    );
-    fail(MPI_ERR_INFO_VALUE, text)
-}
-
 /// How each rank's memory is reached; `behind` is where memory behind a rank's words is.
 fn targets(
     all: &[WindowIntroduction],
@@ -773,15 +668,6 @@ fn free(win: MPI_Win) {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn ranks_learn_what_they_tell_each_other() {
-        let mut mine = WindowIntroduction::default();
-        mine.fields().into_iter().zip(1..).for_each(|(field, number)| *field = number);
-        let mut told = WindowIntroduction::from(&mine.record());
-        assert_eq!(told.fields(), mine.fields());
-        assert_eq!((told.fault, told.host, told.slot), (1, 2, WindowIntroduction::NUMBERS as u64));
-    }
 
     #[test]
     fn ranges_that_lie_together_are_mapped_at_once() {

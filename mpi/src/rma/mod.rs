@@ -13,6 +13,7 @@ mod elements;
 mod epoch;
 mod exposure;
 pub mod far;
+mod introduction;
 mod lock;
 mod locking;
 mod make;
