@@ -1,7 +1,10 @@
 //! What kind of file system a file lies on, as far as it changes what has to be done.
 
+use std::fs::{self, File};
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io;
-use std::os::fd::RawFd;
+use std::os::fd::{AsRawFd, RawFd};
+use std::os::unix::fs::MetadataExt;
 
 /// A kind of file system.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -22,21 +25,20 @@ const NFS_MAGIC: i64 = 0x6969;
 const LUSTRE_MAGIC: i64 = 0x0BD0_0BD0;
 const GPFS_MAGIC: i64 = 0x4750_4653;
 const TMPFS_MAGIC: i64 = 0x0102_1994;
+const OVERLAY_MAGIC: i64 = 0x794C_7630;
+
+/// File systems that only one machine has, ever: ext2 to ext4, XFS, Btrfs, memory, ZFS, and layers over others, as containers have.
+const ONE_MACHINE_MAGICS: [i64; 6] =
+    [0xEF53, 0x5846_5342, 0x9123_683E, TMPFS_MAGIC, 0x2FC1_2FC1, OVERLAY_MAGIC];
 
 impl FileSystem {
     /// That of an open file.
     pub fn of(fd: RawFd) -> io::Result<FileSystem> {
-        // SAFETY: all zeros is a value of this structure, and it lives through the call.
-        let mut found: libc::statfs = unsafe { std::mem::zeroed() };
-        // SAFETY: as above.
-        if unsafe { libc::fstatfs(fd, &raw mut found) } != 0 {
-            return Err(io::Error::last_os_error());
-        }
-        Ok(FileSystem::from_magic(found.f_type as i64))
+        magic(fd).map(FileSystem::from_magic)
     }
 
     fn from_magic(magic: i64) -> FileSystem {
-        match magic & 0xFFFF_FFFF {
+        match magic {
             NFS_MAGIC => FileSystem::Nfs,
             LUSTRE_MAGIC => FileSystem::Lustre,
             GPFS_MAGIC => FileSystem::Gpfs,
@@ -57,10 +59,34 @@ impl FileSystem {
     }
 }
 
+fn magic(fd: RawFd) -> io::Result<i64> {
+    // SAFETY: all zeros is a value of this structure, and it lives through the call.
+    let mut found: libc::statfs = unsafe { std::mem::zeroed() };
+    // SAFETY: as above.
+    if unsafe { libc::fstatfs(fd, &raw mut found) } != 0 {
+        return Err(io::Error::last_os_error());
+    }
+    Ok(found.f_type as i64 & 0xFFFF_FFFF)
+}
+
+/// What tells a file from all others, if it lies where only one machine can have it; two that have opened one file find the same. `None`
+/// where other machines may see it under other numbers.
+pub fn identity(file: &File) -> Option<u64> {
+    let magic = magic(file.as_raw_fd()).ok().filter(|magic| ONE_MACHINE_MAGICS.contains(magic))?;
+    let mut hasher = DefaultHasher::new();
+    // Of all containers of a machine it is the same.
+    fs::read("/proc/sys/kernel/random/boot_id").ok()?.hash(&mut hasher);
+    if magic != OVERLAY_MAGIC {
+        // A file that moves to another layer changes its numbers.
+        let found = file.metadata().ok()?;
+        (found.dev(), found.ino()).hash(&mut hasher);
+    }
+    Some(hasher.finish().max(1))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::os::fd::AsRawFd;
 
     #[test]
     fn file_systems_are_told_apart() {
@@ -70,5 +96,21 @@ mod tests {
         let own = std::fs::File::open("/proc/self/exe").unwrap();
         assert!(FileSystem::of(own.as_raw_fd()).is_ok());
         assert!(FileSystem::of(-1).is_err());
+    }
+
+    #[test]
+    fn one_file_is_the_same_however_it_was_opened() {
+        let path = std::env::temp_dir().join(format!("tern-io-{}-identity", std::process::id()));
+        let (one, again) = (File::create(&path).unwrap(), File::open(&path).unwrap());
+        assert_eq!(identity(&one), identity(&again));
+        fs::remove_file(&path).unwrap();
+        let other = File::create(&path).unwrap();
+        fs::remove_file(&path).unwrap();
+        let is_layered = magic(one.as_raw_fd()).unwrap() == OVERLAY_MAGIC;
+        assert!(is_layered || identity(&one).is_none() || identity(&one) != identity(&other));
+        assert!(
+            identity(&File::open("/proc/self/stat").unwrap()).is_none(),
+            "of a file system of the kernel's"
+        );
     }
 }

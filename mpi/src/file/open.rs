@@ -27,7 +27,7 @@ use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize};
 use tern_abi::*;
-use tern_io::{FileSystem, Hints, PosixFile, View};
+use tern_io::{FileSystem, Hints, PosixFile, View, filesystem};
 use tern_mem::Datatype;
 use tern_mem::basic::Basic;
 
@@ -264,11 +264,16 @@ fn unseen(error: io::Error, path: &str) -> Box<Error> {
     if error.kind() != io::ErrorKind::NotFound {
         return of_system(&error, path);
     }
+    not_shared(path, "does not see it")
+}
+
+/// This host does not share the file with that of rank 0.
+fn not_shared(path: &str, what: &str) -> Box<Error> {
     let host = crate::env::inquiry::host_name();
     fail(
         MPI_ERR_NO_SUCH_FILE,
         format!(
-            "'{path}' is open at rank 0, but host {host} does not see it: is it on a file system that all hosts share?"
+            "'{path}' is open at rank 0, but host {host} {what}: is it on a file system that all hosts share?"
         ),
     )
 }
@@ -316,6 +321,8 @@ struct OpenedFile {
     pointer: PointerOffer,
     /// Where pointers begin.
     start: u64,
+    /// What tells it from other files, or 0: a name may be another file's at another host.
+    identity: u64,
 }
 
 impl OpenedFile {
@@ -331,7 +338,9 @@ impl OpenedFile {
         let found = file.metadata().map_err(|error| of_system(&error, &wanted.path))?;
         let filesystem = FileSystem::of(file.as_raw_fd()).unwrap_or(FileSystem::Local);
         let together = Together::new(hosts, filesystem, hints);
-        let shares = hosts.len() > 1 && hosts.iter().all(|host| *host == hosts[0]);
+        let is_on_one_host = hosts.iter().all(|host| *host == hosts[0]);
+        let shares = hosts.len() > 1 && is_on_one_host;
+        let identity = if is_on_one_host { None } else { filesystem::identity(&file) };
         Ok(OpenedFile {
             storage: PosixFile(file),
             filesystem,
@@ -340,11 +349,12 @@ impl OpenedFile {
             pointer: PointerOffer::new(rank, shares)?,
             together,
             start: if wanted.amode & MPI_MODE_APPEND != 0 { found.len() } else { 0 },
+            identity: identity.unwrap_or(0),
         })
     }
 
     fn words(&self) -> Vec<u64> {
-        [&self.pool.words()[..], &self.pointer.words()].concat()
+        [&self.pool.words()[..], &self.pointer.words(), &[self.identity]].concat()
     }
 }
 
@@ -355,8 +365,9 @@ fn opened_by_all(
     wanted: &OpenArguments,
     opened: Result<OpenedFile>,
 ) -> Result<(Arc<FileFacts>, u64)> {
-    let words = opened.as_ref().map_or(vec![0; 4], OpenedFile::words);
+    let words = opened.as_ref().map_or(vec![0; 5], OpenedFile::words);
     let (mut opened, told) = agree(participants, opened, &words)?;
+    expect_one_file(participants, &wanted.path, &told.iter().map(|words| words[4]).collect::<Vec<_>>())?;
     let two = |first: usize| told.iter().map(|words| [words[first], words[first + 1]]).collect::<Vec<_>>();
     let shares = opened.together.accept(opened.pool, &two(0));
     let pointer = opened.pointer.accept(&two(2));
@@ -387,6 +398,17 @@ fn opened_by_all(
         syncs_soon: AtomicBool::new(false),
     };
     Ok((Arc::new(facts), start))
+}
+
+/// All ranks have opened the file that rank 0 has, as far as their numbers tell.
+fn expect_one_file(participants: &Participants, path: &str, identities: &[u64]) -> Result {
+    let differs = |identity: u64| identity != 0 && identities[0] != 0 && identity != identities[0];
+    if !identities.iter().any(|identity| differs(*identity)) {
+        return Ok(());
+    }
+    let is_other = differs(identities[participants.rank as usize]);
+    let mine = if is_other { Err(not_shared(path, "has another file of that name")) } else { Ok(()) };
+    agree(participants, mine, &[]).map(|_| ())
 }
 
 /// Nobody uses the file any more.

@@ -1,13 +1,18 @@
-//! What `MPI_File_sync` has confirmed is there after all ranks were killed, and no file lies beside it.
+//! Files and whole jobs: what `MPI_File_sync` has confirmed is there after all ranks were killed, and hosts that do not see a file.
 
 use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
 
-use super::{JOB_LIMIT, Jobs, Test, Verdict, expect, expect_code, passed};
+use super::{JOB_LIMIT, Jobs, Test, Verdict, expect, expect_code, hosts, passed, run_command, skip};
 use crate::compile::compile;
 use crate::process::Running;
 
 /// The tests of this file.
-pub(super) const TESTS: &[Test] = &[Test { name: "what was synced survives kill -9", run: synced }];
+pub(super) const TESTS: &[Test] = &[
+    Test { name: "what was synced survives kill -9", run: synced },
+    Test { name: "a file that a host does not see", run: unseen },
+];
 
 /// What `tests/jobs/files.c` knows.
 const BLOCK: usize = 64;
@@ -41,4 +46,61 @@ fn synced(jobs: &Jobs<'_>) -> Verdict {
     }
     fs::remove_dir(&folder).map_err(|error| error.to_string())?;
     passed()
+}
+
+/// Host b has a folder of its own where the others have theirs, without the file or with another of that name.
+fn unseen(jobs: &Jobs<'_>) -> Verdict {
+    let program = compile(jobs.options, &jobs.options.root.join("tests/jobs/unseen.c"))?;
+    let folder = std::env::temp_dir().join(format!("tern-unseen-{}", std::process::id()));
+    let may_mount =
+        Command::new("unshare").args(["--mount", "--uts", "mount", "-t", "tmpfs", "none", "/mnt"]).output();
+    if !may_mount.is_ok_and(|outcome| outcome.status.success()) {
+        return skip("needs the right to mount");
+    }
+    fs::create_dir_all(&folder).map_err(|error| error.to_string())?;
+    let host = HostApart { jobs, program, folder: &folder };
+    host.refuses("a:2,b:2", None, "host b does not see it")?;
+    expect_files(&folder, 0)?;
+    // Rank 0 is at b, so it is b's folder in which the file is made.
+    host.refuses("b:1,a:2", None, "does not see it")?;
+    expect_files(&folder, 0)?;
+    fs::write(folder.join("data"), "theirs").map_err(|error| error.to_string())?;
+    host.refuses("a:2,b:2", Some("data"), "host b has another file of that name")?;
+    host.refuses("b:1,a:2", Some("data"), "has another file of that name")?;
+    expect_files(&folder, 1)?;
+    let kept = fs::read(folder.join("data")).map_err(|error| error.to_string())?;
+    fs::remove_dir_all(&folder).map_err(|error| error.to_string())?;
+    if kept == b"theirs" { passed() } else { Err(format!("a file that was there has become {kept:?}")) }
+}
+
+fn expect_files(folder: &Path, wanted: usize) -> Result<(), String> {
+    let found = fs::read_dir(folder).map_err(|error| error.to_string())?.count();
+    if found == wanted { Ok(()) } else { Err(format!("{found} files are left, not {wanted}")) }
+}
+
+/// Jobs of which a host has another folder.
+struct HostApart<'a> {
+    jobs: &'a Jobs<'a>,
+    program: PathBuf,
+    folder: &'a Path,
+}
+
+impl HostApart<'_> {
+    /// All ranks of such a job get the error, with the file's path, its class and these words.
+    fn refuses(&self, hosts: &str, other_file: Option<&str>, words: &str) -> Result<(), String> {
+        let path = self.folder.join("data");
+        let mut command = hosts::launched_by(self.jobs, "tests/net/apart.sh");
+        command.args(["--host", hosts]).arg(&self.program).arg(&path);
+        command.env("APART", self.folder).env("APART_FILE", other_file.unwrap_or(""));
+        let outcome = run_command(&mut command)?;
+        expect_code(&outcome, 0)?;
+        let ranks = hosts.split(',').filter_map(|host| host.split_once(':')?.1.parse::<usize>().ok()).sum();
+        for rank in 0..ranks {
+            let start = format!("rank {rank}: no such file: ");
+            let line = outcome.stdout.lines().find(|line| line.starts_with(&start)).unwrap_or("");
+            let tells = line.contains(words) && line.contains(&path.display().to_string());
+            expect(tells, &format!("rank {rank} says {words:?}, and the path"), &outcome)?;
+        }
+        Ok(())
+    }
 }

@@ -1,6 +1,6 @@
 //! Jobs on several hosts: this machine under several names, and network namespaces with addresses of their own.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
 use std::time::{Duration, Instant};
 
@@ -12,6 +12,8 @@ use super::{
 };
 use crate::process::{Outcome, Running, marked_processes, send, wait_until_gone};
 
+/// The launcher whose hosts are all this machine.
+const HERE: &str = "tests/net/here.sh";
 /// Everything is gone everywhere this soon after a rank, an agent or mpirun has died.
 const GONE_WITHIN: Duration = Duration::from_secs(2);
 /// A job on a few hosts runs after this time, even on a busy machine.
@@ -41,10 +43,6 @@ pub(super) const TESTS: &[Test] = &[
     Test { name: "a signal while hosts start", run: never_started },
 ];
 
-fn launcher(jobs: &Jobs<'_>) -> PathBuf {
-    jobs.options.root.join("tests/net/here.sh")
-}
-
 /// `mpirun` on hosts that are this machine.
 pub(super) fn mpirun(jobs: &Jobs<'_>, hosts: &str) -> Command {
     let mut command = launched(jobs);
@@ -54,8 +52,13 @@ pub(super) fn mpirun(jobs: &Jobs<'_>, hosts: &str) -> Command {
 
 /// The same, before any host is named.
 pub(super) fn launched(jobs: &Jobs<'_>) -> Command {
+    launched_by(jobs, HERE)
+}
+
+/// The same by another launcher of the sources.
+pub(super) fn launched_by(jobs: &Jobs<'_>, launcher: &str) -> Command {
     let mut command = jobs.bare_mpirun();
-    command.arg("--launcher").arg(launcher(jobs));
+    command.arg("--launcher").arg(jobs.options.root.join(launcher));
     command
 }
 
