@@ -57,7 +57,7 @@ error_classes! {
     MPI_ERR_FILE = 30: "invalid file handle",
     MPI_ERR_INFO_KEY = 31: "info key is longer than MPI_MAX_INFO_KEY",
     MPI_ERR_INFO_NOKEY = 32: "info key is not defined",
-    MPI_ERR_INFO_VALUE = 33: "info value is longer than MPI_MAX_INFO_VAL",
+    MPI_ERR_INFO_VALUE = 33: "info value is too long, or means nothing",
     MPI_ERR_INFO = 34: "invalid info argument",
     MPI_ERR_IO = 35: "input or output error",
     MPI_ERR_KEYVAL = 36: "invalid attribute key",

@@ -4,6 +4,7 @@
  *   worlds serve NAME TURNS              accepts so often at a port with this name
  *   worlds call NAME [stay]              connects to it; with `stay`, sits then
  *   worlds open                          opens a port, says its name, and accepts once
+ *   worlds own                           opens a port, says its name, and sits computing
  *   worlds knock PORT                    connects to it
  */
 #include <mpi.h>
@@ -88,13 +89,14 @@ static void call(const char *name, int stays, int argc, char **argv)
     MPI_Comm_disconnect(&inter);
 }
 
-static void open_port(void)
+static void open_port(int sits, int argc, char **argv)
 {
     char port[MPI_MAX_PORT_NAME];
     MPI_Comm inter;
     MPI_Open_port(MPI_INFO_NULL, port);
     printf("%s\n", port);
     fflush(stdout);
+    if (sits) sit(argc, argv);
     MPI_Comm_accept(port, MPI_INFO_NULL, 0, MPI_COMM_SELF, &inter);
     printf("somebody came\n");
     MPI_Comm_disconnect(&inter);
@@ -119,7 +121,8 @@ int main(int argc, char **argv)
     if (strcmp(what, "start") == 0) start(argc, argv, parent);
     if (strcmp(what, "serve") == 0) serve(argv[2], atoi(argv[3]));
     if (strcmp(what, "call") == 0) call(argv[2], argc > 3, argc, argv);
-    if (strcmp(what, "open") == 0) open_port();
+    if (strcmp(what, "open") == 0) open_port(0, argc, argv);
+    if (strcmp(what, "own") == 0) open_port(1, argc, argv);
     if (strcmp(what, "knock") == 0) knock(argv[2]);
     MPI_Finalize();
     return 0;

@@ -278,7 +278,8 @@ fn is_left_to_the_program(process: &mut Process) -> bool {
     left
 }
 
-/// A thread that is parked must look now and then from now on: this process has met another world, whose end no launcher tells.
+/// A thread that is parked must look now and then from now on. This process has met another world, whose end no launcher tells, or has a
+/// port, and whoever comes wants an answer though the program computes.
 pub fn look_abroad() {
     if STATE.compare_exchange(PARKED, AWAY, Ordering::SeqCst, Ordering::SeqCst).is_ok()
         && let Some(handle) = &*thread()
@@ -287,8 +288,8 @@ pub fn look_abroad() {
     }
 }
 
-fn park(mut process: LockGuard) {
-    let looks = process.engine_mut().is_some_and(|engine| crate::spawn::watches(engine.transport_ref()));
+fn park(process: LockGuard) {
+    let looks = process.abroad().is_some_and(Tcp::is_open_to_foreigners);
     // Under the lock: whoever leaves the library afterwards sees it.
     let parked = STATE.compare_exchange(AWAY, PARKED, Ordering::SeqCst, Ordering::SeqCst).is_ok();
     drop(process);
@@ -301,12 +302,13 @@ fn park(mut process: LockGuard) {
     }
 }
 
-/// While the program computes, a connection to another world may have broken for good. Whether one is being made again.
+/// While the program computes, a connection to another world may have broken for good, or somebody may stand at a port. Whether a
+/// connection is being made.
 fn look_for_the_lost() -> bool {
     let Some(process) = try_enter() else { return false };
     process.abroad().into_iter().for_each(Tcp::look_soon);
     let (process, _) = progress(process);
-    process.abroad().is_some_and(Tcp::is_dialing)
+    process.abroad().is_some_and(Tcp::is_connecting)
 }
 
 /// The thread runs for microseconds, while the program computes on the core that it wakes up on. A short time slice lets it in at

@@ -269,23 +269,26 @@ pub fn connect(call: &'static str, name: &str, patience: Duration, mine: &[u8]) 
         tcp.visit(&port.endpoint_address, port.secret, patience)
             .ok_or_else(|| refused("it names no address".into()))?
     };
-    let mut talk = arrive(call, visit, until).map_err(refused)?;
+    let seconds = patience.as_secs();
+    let silent = || refused(format!("the process that opened it has not answered within {seconds} s"));
+    let mut talk = match arrive(call, visit, until) {
+        Some(arrived) => arrived.map_err(refused)?,
+        None => return Err(silent()),
+    };
     talk.say(mine).map_err(|error| refused(error.to_string()))?;
     hear(call, &mut talk, until).map_err(|error| match error.kind() {
-        io::ErrorKind::TimedOut => {
-            let seconds = patience.as_secs();
-            fail(
-                MPI_ERR_PORT,
-                format!(
-                    "the port {place}#... is open, but within {seconds} s nobody called MPI_Comm_accept there"
-                ),
-            )
-        }
+        io::ErrorKind::TimedOut => fail(
+            MPI_ERR_PORT,
+            format!(
+                "the port {place}#... is open, but within {seconds} s nobody called MPI_Comm_accept there"
+            ),
+        ),
         _ => refused(format!("it was closed, or the process that opened it has gone ({error})")),
     })
 }
 
-fn arrive(call: &'static str, visit: u64, until: Instant) -> std::result::Result<Talk, String> {
+/// How a visit begins. Nothing: nobody has answered by a time.
+fn arrive(call: &'static str, visit: u64, until: Instant) -> Option<std::result::Result<Talk, String>> {
     wait::until(
         enter(),
         |_| Waiting { detail: "connecting to a port".into(), ..Waiting::on(call) },
@@ -294,9 +297,9 @@ fn arrive(call: &'static str, visit: u64, until: Instant) -> std::result::Result
             let arrived = tcp.arrived(visit);
             if arrived.is_none() && Instant::now() >= until {
                 tcp.give_up_visit(visit);
-                return Some(Err("it does not answer".into()));
+                return Some(None);
             }
-            arrived
+            arrived.map(Some)
         },
     )
 }

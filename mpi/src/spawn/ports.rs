@@ -51,6 +51,8 @@ pub(super) fn open() -> Result<String> {
     let door = tcp.open_door(secret);
     let name = format!("{place}#{}", to_hex(&secret));
     process.worlds.ports.push((name.clone(), door));
+    drop(process);
+    crate::core::progress::look_abroad();
     Ok(name)
 }
 

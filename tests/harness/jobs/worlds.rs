@@ -1,7 +1,7 @@
 //! Worlds that ranks have started, and jobs that meet at a port: who ends with whom, and what is left.
 
 use std::net::TcpStream;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, Instant};
 
@@ -24,6 +24,7 @@ pub(super) const TESTS: &[Test] = &[
     Test { name: "worlds: two jobs meet", run: meet },
     Test { name: "worlds: two jobs that are connected end together", run: end_together },
     Test { name: "worlds: strangers at a port", run: strangers },
+    Test { name: "worlds: whose port it was is killed", run: owner_killed },
 ];
 
 /// Strangers at a port.
@@ -184,15 +185,44 @@ fn end_together(jobs: &Jobs<'_>) -> Verdict {
     passed()
 }
 
+/// A process that opens a port, and the file to which it writes the port's name.
+fn opening(program: &Path, word: &str) -> Result<(Running, PathBuf), String> {
+    let said = std::env::temp_dir().join(format!("tern-port-{word}-{}", std::process::id()));
+    std::fs::File::create(&said).map_err(|error| error.to_string())?;
+    let mut command = Command::new("/bin/sh");
+    command.args(["-c", "exec \"$0\" \"$2\" > \"$1\""]).arg(program).arg(&said).arg(word);
+    Ok((start(&mut command)?, said))
+}
+
+/// Who waits at a port, and who comes when its owner is dead, hear of that at once.
+fn owner_killed(jobs: &Jobs<'_>) -> Verdict {
+    let program = jobs.worlds()?;
+    let (owner, said) = opening(&program, "own")?;
+    let port = wait_for_line(&said)?;
+    let _ = std::fs::remove_file(&said);
+    wait_for_ranks(&owner, SITTING, 1)?;
+    let waiting = start(jobs.mpirun(1).arg(&program).args(["knock", &port]))?;
+    wait_for_ranks(&waiting, "worlds", 1)?;
+    std::thread::sleep(SETTLE);
+    let killed = Instant::now();
+    for process in ranks_of(&owner, SITTING) {
+        send(process, Signal::KILL);
+    }
+    let outcome = waiting.wait(JOB_LIMIT).map_err(|error| error.to_string())?;
+    let late = super::run_command(jobs.mpirun(1).arg(&program).args(["knock", &port]))?;
+    for outcome in [outcome, late] {
+        expect(killed.elapsed() < GONE_WITHIN, "who waits hears of it within 2 s", &outcome)?;
+        expect(outcome.code() != Some(0), "nobody is let in", &outcome)?;
+        expect_said(&outcome, &["nobody can be reached at the port"])?;
+    }
+    owner.wait(JOB_LIMIT).map_err(|error| error.to_string())?;
+    passed()
+}
+
 /// Whoever does not know the port's secret has no effect on who does.
 fn strangers(jobs: &Jobs<'_>) -> Verdict {
     let program = jobs.worlds()?;
-    let folder = std::env::temp_dir().join(format!("tern-port-{}", std::process::id()));
-    let file = std::fs::File::create(&folder).map_err(|error| error.to_string())?;
-    let mut command = Command::new("/bin/sh");
-    command.args(["-c", "exec \"$0\" open > \"$1\""]).arg(&program).arg(&folder);
-    let server = start(&mut command)?;
-    drop(file);
+    let (server, folder) = opening(&program, "open")?;
     let port = wait_for_line(&folder)?;
     let number = port.split('#').next().and_then(|place| place.rsplit(':').next()?.parse::<u16>().ok());
     let number = number.ok_or_else(|| format!("no port in '{port}'"))?;
@@ -224,7 +254,7 @@ fn strangers(jobs: &Jobs<'_>) -> Verdict {
 }
 
 /// The first line of a file, once somebody has written it.
-fn wait_for_line(path: &std::path::Path) -> Result<String, String> {
+fn wait_for_line(path: &Path) -> Result<String, String> {
     let began = Instant::now();
     while began.elapsed() < JOB_LIMIT {
         let text = std::fs::read_to_string(path).unwrap_or_default();

@@ -40,6 +40,8 @@ pub(crate) struct ForeignPeers {
     /// Who has proved itself before this rank has heard of it.
     early: Vec<(Authenticated, Instant)>,
     parting: Vec<Peer>,
+    /// This rank has opened a door once. Who comes to one that is shut wants to hear that.
+    had_doors: bool,
 }
 
 impl Tcp {
@@ -69,6 +71,11 @@ impl Tcp {
     /// Whether any process of another world is a peer.
     pub fn has_foreigners(&self) -> bool {
         !self.foreign.names.is_empty()
+    }
+
+    /// Whether processes of other worlds are peers, or may come.
+    pub fn is_open_to_foreigners(&self) -> bool {
+        self.foreign.had_doors || self.has_foreigners()
     }
 
     /// Makes a process a peer, if it is not one. A rank of this world has its number already.
@@ -116,9 +123,9 @@ impl Tcp {
         self.bell.set_slept();
     }
 
-    /// Whether a connection is being made: somebody must look often.
-    pub fn is_dialing(&self) -> bool {
-        !self.wanting.is_empty()
+    /// Whether a connection is being made, by either side: somebody must look often.
+    pub fn is_connecting(&self) -> bool {
+        !self.wanting.is_empty() || self.acceptor.is_busy()
     }
 
     /// Parts from processes of other worlds. [`Tcp::has_parted`] tells when that is over.
@@ -209,6 +216,7 @@ impl Tcp {
     pub fn open_door(&mut self, secret: [u8; SECRET_BYTES]) -> u64 {
         let number = door_number(&secret);
         self.identity.doors.push((number, Secret(secret)));
+        self.foreign.had_doors = true;
         number
     }
 
