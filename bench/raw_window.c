@@ -1,8 +1,9 @@
 // The least that an access to memory of another process costs, where it is mapped: a store or a load with a fence, an
-// atomic instruction, a copy.
+// atomic instruction, a copy. And where it is not: the kernel's copies of 8 bytes.
 // usage: raw_window SECONDS_PER_POINT
 #include "raw_team.h"
 #include <string.h>
+#include <sys/uio.h>
 
 enum { BYTES_MAX = 4 << 20 };
 
@@ -53,6 +54,23 @@ static void copy_loop(void *arg, long iterations) {
     }
 }
 
+// The kernel takes as long whichever process it is.
+static void kernel_put_loop(void *arg, long iterations) {
+    struct mapped *m = arg;
+    const struct iovec here = {m->here, 8}, there = {m->there, 8};
+    for (long i = 0; i < iterations; i++)
+        if (process_vm_writev(getpid(), &here, 1, &there, 1, 0) != 8)
+            return;
+}
+
+static void kernel_get_loop(void *arg, long iterations) {
+    struct mapped *m = arg;
+    const struct iovec here = {m->here, 8}, there = {m->there, 8};
+    for (long i = 0; i < iterations; i++)
+        if (process_vm_readv(getpid(), &here, 1, &there, 1, 0) != 8)
+            return;
+}
+
 int main(int argc, char **argv) {
     static const long sizes[] = {64 << 10, 1 << 20, 4 << 20};
     double budget = argc > 1 ? atof(argv[1]) : 0.1;
@@ -65,6 +83,8 @@ int main(int argc, char **argv) {
     print_result("raw_get", 8, measure(&team, load_loop, &m, budget));
     print_result("raw_fetch_and_op", 8, measure(&team, add_loop, &m, budget));
     print_result("raw_compare_and_swap", 8, measure(&team, swap_loop, &m, budget));
+    print_result("raw_kernel_put", 8, measure(&team, kernel_put_loop, &m, budget));
+    print_result("raw_kernel_get", 8, measure(&team, kernel_get_loop, &m, budget));
     for (int i = 0; i < 3; i++) {
         m.bytes = (size_t)sizes[i];
         print_result("raw_put", sizes[i], measure(&team, copy_loop, &m, budget));

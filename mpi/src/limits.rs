@@ -198,6 +198,14 @@ pub const WINDOW_LOOK_UNRUNG: Duration = Duration::from_micros(500);
 /// Puts and gets of so many bytes take the shortest way, which calls nothing: a copy of them is a few loads and stores.
 pub const SHORT_TRANSFER_BYTES_MAX: usize = 64;
 
+/// Looks at an errand before it is taken back: about a microsecond, in which a rank that polls has seen it.
+pub const ERRAND_LOOKS_MAX: u32 = 500;
+/// Accesses that go by the kernel after an errand that nobody took up: at first, and at most. An errand in vain takes twice as long as
+/// the kernel, so that those are not felt.
+pub const ERRANDS_SKIPPED_MIN: u32 = 16;
+/// See above.
+pub const ERRANDS_SKIPPED_MAX: u32 = 4096;
+
 /// Flushes of a window after which a rank takes what has arrived: a poll costs as much as a flush.
 pub const FLUSHES_PER_LOOK: u32 = 16;
 

@@ -295,8 +295,8 @@ impl<T> WaitPatience<T> {
     /// Lets time pass.
     #[inline]
     fn pass(&mut self, mut process: LockGuard, event: &mut impl WaitEvent<News = T>) -> LockGuard {
-        if process.checks.threads {
-            process = check::threads::refuse_others(process, |process| event.waiting(process).call);
+        if process.waiting.looks_aside {
+            process = self.look_aside(process, event);
         }
         if self.polls < self.spin_polls_max {
             self.polls += 1;
@@ -311,6 +311,19 @@ impl<T> WaitPatience<T> {
             return enter();
         }
         self.yield_or_sleep(process, event)
+    }
+
+    /// What is looked at beside what is waited for: calls of other threads, and what other ranks ask of this one's memory.
+    #[inline(never)]
+    fn look_aside(&mut self, mut process: LockGuard, event: &impl WaitEvent<News = T>) -> LockGuard {
+        if process.checks.threads {
+            process = check::threads::refuse_others(process, |process| event.waiting(process).call);
+        }
+        if process.objects.windows.serve_errands() {
+            // Another errand may follow soon.
+            (self.polls, self.yields) = (0, 0);
+        }
+        process
     }
 
     /// Ranks of what seem to be several nodes may share this core, and nothing but a yield tells: it costs a fraction of the

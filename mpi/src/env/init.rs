@@ -175,6 +175,7 @@ pub fn attach(process: &mut Process) -> Result {
     process.objects.windows.by_kernel = environment.transport.cma;
     process.checks.types = environment.engine.check_types;
     process.checks.threads = environment.check_threads;
+    process.waiting.looks_aside = environment.check_threads;
     process.checks.windows = environment.check_windows;
     process.objects.files.settings = environment.files.clone();
     process.coll.by_cells = environment.transport.copies.by_cells();

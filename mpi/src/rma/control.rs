@@ -7,6 +7,7 @@
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 pub(super) use tern_engine::rma::LockKind;
 use tern_shm::SharedRange;
+use tern_shm::errand::ErrandLine;
 use tern_shm::turns::{self, AllLocked, Marked, TurnLock};
 
 // The lock: see `TurnLock`.
@@ -26,9 +27,11 @@ const FEW: usize = 128;
 const ALL: usize = 132;
 /// Whether such marks count. In a line of its own, since everybody reads it; of the first rank's words it is used.
 const WRITERS: usize = 192;
+/// What others ask this rank to do with its memory: see `ErrandLine`. In a line of its own.
+const ERRAND: usize = 256;
 /// Regions that are attached to a dynamic window: how many entries are in use, then address and bytes of each.
-const ATTACHED: usize = 256;
-const REGIONS: usize = 320;
+const ATTACHED: usize = 320;
+const REGIONS: usize = 384;
 /// Behind them, the words for each rank: in a window that has no regions in their place, so that all words are in one page.
 const OF_RANKS: [usize; 2] = [REGIONS, REGIONS + 16 * REGIONS_MAX];
 const BYTES_PER_RANK: usize = 24;
@@ -315,6 +318,12 @@ impl WindowControl {
             turns::await_few(control.half_word(FEW), std::thread::yield_now);
         }
         work(is_fenced)
+    }
+
+    /// What others ask this rank to do with its memory.
+    #[inline(always)]
+    pub fn errand(&self) -> ErrandLine<'_> {
+        ErrandLine(&self.range.first_words::<{ REGIONS / 8 }>()[ERRAND / 8..][..ErrandLine::WORDS])
     }
 
     // Regions of a dynamic window. Their owner writes them, alone.

@@ -2,6 +2,7 @@
 
 use super::control::{REGIONS_MAX, WindowControl};
 use super::epoch::Epoch;
+use super::errand::{ErrandHabit, ErrandOwner};
 use super::exposure::Exposure;
 use super::far::{self, Done};
 use super::introduction::{WindowIntroduction, expect_alike};
@@ -449,6 +450,7 @@ fn make_in(
         has_stored: false,
         exchanged: AtomicBool::new(false),
         flushes: 0,
+        errands: ErrandHabit::default(),
         epoch: Epoch::new(size),
         far: number,
         far_locked: BTreeSet::new(),
@@ -475,13 +477,31 @@ fn install(
         enter().engine()?.know_memories(number, memories);
     }
     let is_served = window.targets.iter().any(|target| target.route == MemoryRoute::Message);
-    let handle = enter().objects.windows.all.insert(Box::new(window)).map(MPI_Win);
+    let owner = errand_owner(&window, bytes);
+    let mut process = enter();
+    let handle = process.objects.windows.all.insert(Box::new(window)).map(MPI_Win);
     let handle = handle.ok_or_else(|| fail(MPI_ERR_NO_MEM, "2^18 windows exist: free some"))?;
+    if let Some(owner) = owner {
+        process.objects.windows.errands.push((handle, owner));
+        process.waiting.looks_aside = true;
+    }
+    drop(process);
     if is_served {
         enter().objects.windows.served += 1;
         progress::ensure();
     }
     Ok(handle)
+}
+
+/// What this rank needs to do errands for others whom the kernel copies from and to its memory.
+fn errand_owner(window: &Window, bytes: u64) -> Option<ErrandOwner> {
+    let by_kernel = |target: &Target| matches!(target.route, MemoryRoute::Kernel { .. });
+    if window.is_dynamic() || !window.targets.iter().any(by_kernel) {
+        return None;
+    }
+    // SAFETY: the memory of the window, which the program keeps until it has freed the window.
+    let memory = unsafe { ExposedMemory::new(window.constants.base.0, bytes as usize) };
+    Some(ErrandOwner { controls: window.controls.clone(), me: window.me, memory })
 }
 
 const SHARED_RECORD_BYTES: usize = 3 * 8;
@@ -656,6 +676,8 @@ fn wait_until_unreached(win: MPI_Win) {
 fn free(win: MPI_Win) {
     let mut process = enter();
     let Some(window) = process.objects.windows.all.remove(win.0) else { return };
+    process.objects.windows.errands.retain(|(other, _)| *other != win);
+    process.waiting.looks_aside = process.checks.threads || !process.objects.windows.errands.is_empty();
     process.objects.windows.served -=
         u32::from(window.targets.iter().any(|target| target.route == MemoryRoute::Message));
     if let (Some(far), Some(engine)) = (window.far, process.engine_mut()) {

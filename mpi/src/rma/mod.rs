@@ -11,6 +11,7 @@ mod contiguous;
 mod control;
 mod elements;
 mod epoch;
+mod errand;
 mod exposure;
 pub mod far;
 mod introduction;

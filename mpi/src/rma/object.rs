@@ -2,6 +2,7 @@
 
 use super::control::WindowControl;
 use super::epoch::Epoch;
+use super::errand::{ErrandHabit, ErrandOwner};
 use crate::check::windows::WindowWatch;
 use crate::comm::attribute_values::Attributes;
 use crate::comm::object::shown;
@@ -19,6 +20,7 @@ use tern_abi::*;
 use tern_engine::Group;
 use tern_engine::rma::{ACCESS_CONTEXT, WindowId};
 use tern_job::status_page::count_of_ranks;
+use tern_shm::errand::{ERRAND_BYTES_MAX, Errand};
 use tern_shm::{Reservation, SharedRange};
 use tern_transport::Peer;
 
@@ -57,6 +59,8 @@ pub struct Window {
     pub exchanged: AtomicBool,
     /// Flushes so far.
     pub flushes: u32,
+    /// Whether targets do errands.
+    pub errands: ErrandHabit,
     /// Which accesses are allowed now.
     pub epoch: Epoch,
     /// The engine's number of the window, if ranks are reached by messages.
@@ -252,6 +256,24 @@ impl Window {
         Some(base.0.wrapping_add(offset as usize))
     }
 
+    /// An access to memory that the kernel copies, as an errand, if its owner may do it: an epoch is open, and the bytes are there.
+    #[inline]
+    pub fn errand_for(
+        &self,
+        rank: c_int,
+        displacement: MPI_Aint,
+        len: usize,
+        writes: bool,
+    ) -> Option<Errand> {
+        let there = self.targets.get(rank as u32 as usize)?;
+        let MemoryRoute::Kernel { .. } = there.route else { return None };
+        let at = (displacement as u64).checked_mul(there.unit as u64)?;
+        // A dynamic window has no bytes, and its memory may be gone.
+        let is_inside = at <= there.bytes && len as u64 <= there.bytes - at;
+        let is_plain = self.watch.is_none() && len > 0 && len <= ERRAND_BYTES_MAX;
+        (is_inside && is_plain && self.epoch.is_open(rank as u32)).then_some(Errand { at, len, writes })
+    }
+
     /// Whether the next flush is to look at what has arrived, which others need not do.
     #[inline(always)]
     pub fn looks_next(&self) -> bool {
@@ -275,12 +297,26 @@ pub struct Windows {
     pub by_kernel: bool,
     /// Windows that others reach by messages: they are served while the program computes.
     pub served: u32,
+    /// Windows in which this rank does errands while it waits.
+    pub errands: Vec<(MPI_Win, ErrandOwner)>,
 }
 
 impl Windows {
     /// None.
     pub const fn new() -> Self {
-        Windows { all: Table::new(HandleKind::Win), by_messages: false, by_kernel: true, served: 0 }
+        Windows {
+            all: Table::new(HandleKind::Win),
+            by_messages: false,
+            by_kernel: true,
+            served: 0,
+            errands: Vec::new(),
+        }
+    }
+
+    /// Does what others ask for; whether anybody did.
+    #[inline]
+    pub fn serve_errands(&self) -> bool {
+        self.errands.iter().fold(false, |any, (_, owner)| any | owner.serve())
     }
 }
 

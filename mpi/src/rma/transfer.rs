@@ -2,6 +2,7 @@
 
 use super::call::{At, Origin, RmaAccess, RmaCall};
 use super::far;
+use super::object::Windows;
 use super::place::TargetElements;
 use super::watch;
 use crate::core::arguments::{buffer, contiguous};
@@ -9,12 +10,13 @@ use crate::core::boundary::{ChoiceBuf, ChoiceBufMut, Out};
 use crate::core::entry::entry;
 use crate::core::error::{Error, Result, fail};
 use crate::core::process::{LockGuard, Process, enter, enter_alone};
-use crate::limits::SHORT_TRANSFER_BYTES_MAX;
+use crate::limits::{ERRAND_LOOKS_MAX, SHORT_TRANSFER_BYTES_MAX};
 use crate::p2p::request::{Ended, handle_of};
 use std::ffi::c_int;
 use tern_abi::*;
 use tern_engine::RequestId;
 use tern_mem::ContiguousBuf;
+use tern_shm::errand::ERRAND_BYTES_MAX;
 
 entry! {
     /// Writes to a rank's memory.
@@ -98,7 +100,8 @@ fn transfer_longer(
     let (origin, at) = (Origin(address, count, datatype), At(rank, displacement, there, target_type));
     let mut process = enter();
     if let Some(local) = alike(origin, at)
-        && move_as_usual(&mut process, win, local, (rank, displacement), call)
+        && (move_as_usual(&mut process, win, local, (rank, displacement), call)
+            || move_by_owner(&mut process, win, local, (rank, displacement), call))
     {
         return Ok(());
     }
@@ -148,6 +151,46 @@ fn move_as_usual(
         unsafe { local.read_to(place) };
     }
     true
+}
+
+/// The transfer of a few bytes of memory that the kernel would copy, by its owner, if that waits in a call; whether it was so. If not,
+/// nothing has happened.
+#[inline]
+fn move_by_owner(
+    process: &mut Process,
+    win: MPI_Win,
+    local: ContiguousBuf,
+    (rank, displacement): (c_int, MPI_Aint),
+    call: RmaCall,
+) -> bool {
+    if process.waiting.oversubscribed {
+        return false;
+    }
+    let Windows { all, errands, .. } = &mut process.objects.windows;
+    let Some(window) = all.find_mut(win.0) else { return false };
+    let Some(errand) = window.errand_for(rank, displacement, local.len(), !call.is_get()) else {
+        return false;
+    };
+    if !window.errands.is_worth_it() {
+        return false;
+    }
+    let (mut bytes, mut looks) = ([0; ERRAND_BYTES_MAX], 0);
+    if errand.writes {
+        // SAFETY: an errand has no more bytes.
+        unsafe { local.read_to(bytes.as_mut_ptr()) };
+    }
+    let is_done = window.controls[rank as usize].errand().ask(errand, &mut bytes, || {
+        looks += 1;
+        // The other may have asked this rank for something, too.
+        errands.iter().for_each(|(_, owner)| _ = owner.serve());
+        looks < ERRAND_LOOKS_MAX
+    });
+    window.errands.learn(is_done);
+    if is_done && !errand.writes {
+        // SAFETY: as above.
+        unsafe { local.write_from(bytes.as_mut_ptr(), local.len()) };
+    }
+    is_done
 }
 
 fn move_bytes(

@@ -19,6 +19,7 @@
 #![cfg_attr(loom, allow(dead_code))]
 
 mod bell_words;
+pub mod errand;
 mod flag;
 mod hints;
 pub mod limits;

@@ -29,6 +29,8 @@ pub struct ProcessWaits {
     pub yields_max: u32,
     /// A wait for one peer's message gives that peer the core first, and looks at it alone, most times.
     pub listens: bool,
+    /// A wait looks at something beside what it waits for.
+    pub looks_aside: bool,
     /// Polls of a blocking receive before it needs a request.
     pub polls_at_once: u32,
     /// Empty polls before a wait stops spinning: what the last waits have taught.
@@ -59,6 +61,7 @@ impl ProcessWaits {
             polls_per_yield: 0,
             yields_max: YIELDS_MAX,
             listens: false,
+            looks_aside: false,
             polls_at_once: 1,
             spin_polls_max: SPIN_POLLS_MAX,
             spin_polls_most: SPIN_POLLS_MAX,

@@ -1,0 +1,232 @@
+//! A line by which a rank asks another to access its own memory for it: a few bytes, which the other copies while it waits in a call. Whoever
+//! asks waits for a moment only. If nobody has taken the errand up by then, it takes it back and goes itself, by way of the kernel.
+//!
+//! The line is in memory that ranks share, and zero at first.
+
+use crate::sync::{AtomicU64, Ordering};
+
+/// Nobody uses the line.
+const FREE: u64 = 0;
+/// A rank writes its errand.
+const WRITTEN: u64 = 1;
+/// It is there for the owner of the memory.
+const ASKED: u64 = 2;
+/// The owner is at it.
+const TAKEN: u64 = 3;
+/// It is done.
+const DONE: u64 = 4;
+/// It is not: the bytes are not in the window.
+const REFUSED: u64 = 5;
+
+/// Words of an errand's bytes.
+const DATA_WORDS: usize = 5;
+/// Bytes of an errand at most.
+pub const ERRAND_BYTES_MAX: usize = 8 * DATA_WORDS;
+/// In the word of what is asked, above the number of bytes: they are to be written.
+const WRITES: u64 = 1 << 32;
+
+/// The line: its state, where the bytes are, how many and which way, and the bytes.
+pub struct ErrandLine<'a>(pub &'a [AtomicU64]);
+
+/// What is asked for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Errand {
+    /// The first byte in the owner's memory.
+    pub at: u64,
+    /// How many.
+    pub len: usize,
+    /// They are written, not read.
+    pub writes: bool,
+}
+
+/// The bytes of an errand.
+pub type ErrandBytes = [u8; ERRAND_BYTES_MAX];
+
+impl ErrandLine<'_> {
+    /// Words of a line.
+    pub const WORDS: usize = 3 + DATA_WORDS;
+
+    fn state(&self) -> &AtomicU64 {
+        &self.0[0]
+    }
+
+    /// Asks the owner for an access, and calls `pass` until it is done, as long as that says that there is time. Whether it was done; then
+    /// `bytes` are what was read. If not, nothing has happened.
+    #[inline]
+    pub fn ask(&self, errand: Errand, bytes: &mut ErrandBytes, mut pass: impl FnMut() -> bool) -> bool {
+        let state = self.state();
+        if state.load(Ordering::Relaxed) != FREE
+            || state.compare_exchange(FREE, WRITTEN, Ordering::Acquire, Ordering::Relaxed).is_err()
+        {
+            return false;
+        }
+        self.0[1].store(errand.at, Ordering::Relaxed);
+        self.0[2].store(errand.len as u64 | if errand.writes { WRITES } else { 0 }, Ordering::Relaxed);
+        if errand.writes {
+            self.store(bytes, errand.len);
+        }
+        state.store(ASKED, Ordering::Release);
+        let mut is_too_late = false;
+        let end = loop {
+            match state.load(Ordering::Acquire) {
+                end @ (DONE | REFUSED) => break end,
+                // Whoever has taken it up is soon done.
+                _ if pass() || is_too_late => {}
+                _ => {
+                    if state.compare_exchange(ASKED, FREE, Ordering::Relaxed, Ordering::Relaxed).is_ok() {
+                        return false;
+                    }
+                    is_too_late = true;
+                }
+            }
+        };
+        if end == DONE && !errand.writes {
+            self.load(bytes, errand.len);
+        }
+        state.store(FREE, Ordering::Release);
+        end == DONE
+    }
+
+    /// Does what is asked for, if anything is: whether something was. `work` gets the bytes to be written, or gives those that were read,
+    /// and says whether it could be done.
+    #[inline(always)]
+    pub fn serve(&self, work: impl FnOnce(Errand, &mut ErrandBytes) -> bool) -> bool {
+        let state = self.state();
+        state.load(Ordering::Relaxed) == ASKED && self.serve_asked(work)
+    }
+
+    #[inline(never)]
+    fn serve_asked(&self, work: impl FnOnce(Errand, &mut ErrandBytes) -> bool) -> bool {
+        let state = self.state();
+        if state.compare_exchange(ASKED, TAKEN, Ordering::Acquire, Ordering::Relaxed).is_err() {
+            return false;
+        }
+        let what = self.0[2].load(Ordering::Relaxed);
+        let errand = Errand {
+            at: self.0[1].load(Ordering::Relaxed),
+            len: (what as u32 as usize).min(ERRAND_BYTES_MAX),
+            writes: what & WRITES != 0,
+        };
+        let mut bytes = [0; ERRAND_BYTES_MAX];
+        if errand.writes {
+            self.load(&mut bytes, errand.len);
+        }
+        let is_done = work(errand, &mut bytes);
+        if is_done && !errand.writes {
+            self.store(&bytes, errand.len);
+        }
+        state.store(if is_done { DONE } else { REFUSED }, Ordering::Release);
+        true
+    }
+
+    fn store(&self, bytes: &ErrandBytes, len: usize) {
+        for (word, bytes) in self.0[3..].iter().zip(bytes.chunks_exact(8)).take(len.div_ceil(8)) {
+            word.store(u64::from_ne_bytes(bytes.try_into().expect("eight bytes")), Ordering::Relaxed);
+        }
+    }
+
+    fn load(&self, bytes: &mut ErrandBytes, len: usize) {
+        for (word, bytes) in self.0[3..].iter().zip(bytes.chunks_exact_mut(8)).take(len.div_ceil(8)) {
+            bytes.copy_from_slice(&word.load(Ordering::Relaxed).to_ne_bytes());
+        }
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+
+    fn line() -> [AtomicU64; ErrandLine::WORDS] {
+        std::array::from_fn(|_| AtomicU64::new(0))
+    }
+
+    #[test]
+    fn what_nobody_takes_up_is_too_late() {
+        let line = line();
+        let (line, mut looks) = (ErrandLine(&line), 0);
+        let errand = Errand { at: 3, len: 8, writes: true };
+        let asked = line.ask(errand, &mut [7; ERRAND_BYTES_MAX], || {
+            looks += 1;
+            looks < 10
+        });
+        assert!(!asked && looks == 10);
+        assert!(!line.serve(|_, _| panic!("nothing is asked for")));
+    }
+
+    #[test]
+    fn bytes_go_both_ways_and_refusals_back() {
+        let line = line();
+        let line = ErrandLine(&line);
+        let mut bytes = [9; ERRAND_BYTES_MAX];
+        let put = Errand { at: 5, len: 13, writes: true };
+        let serve_put = |errand: Errand, bytes: &mut ErrandBytes| {
+            assert_eq!((errand, &bytes[..13]), (put, &[9; 13][..]));
+            true
+        };
+        assert!(line.ask(put, &mut bytes, || line.serve(serve_put)));
+        let get = Errand { at: 6, len: 40, writes: false };
+        let serve_get = |_, bytes: &mut ErrandBytes| {
+            bytes.fill(4);
+            true
+        };
+        assert!(line.ask(get, &mut bytes, || line.serve(serve_get)) && bytes == [4; 40]);
+        assert!(!line.ask(get, &mut bytes, || line.serve(|_, _| false)));
+        assert!(line.ask(get, &mut bytes, || line.serve(serve_get)), "the line is free again");
+    }
+}
+
+#[cfg(all(test, loom))]
+mod model {
+    use super::*;
+    use crate::sync::UnsafeCell;
+    use loom::sync::Arc;
+    use loom::thread;
+
+    /// A line, the owner's memory, and a copy that goes by the kernel's way.
+    struct Owner {
+        line: [AtomicU64; ErrandLine::WORDS],
+        memory: UnsafeCell<u64>,
+    }
+
+    // SAFETY: `memory` is what the line guards; loom tells of any access that it does not.
+    unsafe impl Send for Owner {}
+    // SAFETY: as above.
+    unsafe impl Sync for Owner {}
+
+    /// Whoever asks and finds it done sees what was done; what was taken back nobody does later.
+    #[test]
+    fn an_errand_is_done_once() {
+        loom::model(|| {
+            let owner = Arc::new(Owner {
+                line: std::array::from_fn(|_| AtomicU64::new(0)),
+                memory: UnsafeCell::new(0),
+            });
+            let origin = owner.clone();
+            let asks = thread::spawn(move || {
+                let mut bytes = [1; ERRAND_BYTES_MAX];
+                let (mut looks, errand) = (0, Errand { at: 0, len: 8, writes: true });
+                let done = ErrandLine(&origin.line).ask(errand, &mut bytes, || {
+                    looks += 1;
+                    thread::yield_now();
+                    looks < 2
+                });
+                // SAFETY: the errand is done or taken back, so the owner is not at it.
+                origin.memory.with_mut(|memory| unsafe {
+                    assert_eq!(*memory, u64::from(done));
+                    *memory += 1;
+                });
+                done
+            });
+            for _ in 0..2 {
+                ErrandLine(&owner.line).serve(|errand, bytes| {
+                    assert_eq!((errand.len, &bytes[..8]), (8, &[1; 8][..]));
+                    // SAFETY: whoever asked waits.
+                    owner.memory.with_mut(|memory| unsafe { *memory += 1 });
+                    true
+                });
+            }
+            let done = asks.join().unwrap();
+            owner.memory.with(|memory| assert_eq!(unsafe { *memory }, 1 + u64::from(done)));
+        });
+    }
+}
