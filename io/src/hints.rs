@@ -1,6 +1,7 @@
 //! Hints (MPI 5.0 section 14.2.8): the reserved ones, and those that users of ROMIO know. Each does what it says.
 
 use crate::limits::*;
+use std::ffi::c_int;
 use std::fmt;
 
 /// Whether something is done: always, never, or where it is better.
@@ -55,14 +56,10 @@ pub struct Hints {
     pub ind_wr_buffer_size: u64,
     /// `striping_unit`: bytes that a parallel file system puts on one server.
     pub striping_unit: Option<u64>,
-    /// `striping_factor`: over how many servers.
-    pub striping_factor: Option<u64>,
     /// `file_perm`: the mode of a file that is made.
     pub file_perm: Option<u32>,
     /// `access_style`, as it was given.
     pub access_style: Option<String>,
-    /// `nb_proc`, as it was given.
-    pub nb_proc: Option<u64>,
 }
 
 impl Default for Hints {
@@ -78,46 +75,99 @@ impl Default for Hints {
             ind_rd_buffer_size: SIEVE_READ_BYTES,
             ind_wr_buffer_size: SIEVE_WRITE_BYTES,
             striping_unit: None,
-            striping_factor: None,
             file_perm: None,
             access_style: None,
-            nb_proc: None,
         }
     }
 }
 
-/// A value that a hint cannot have; such a hint is ignored.
+/// A hint that changes nothing.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct BadHint {
+pub struct IgnoredHint {
     /// The hint.
     pub key: String,
     /// What it was given.
     pub value: String,
-    /// What it could have.
-    pub wanted: &'static str,
+    /// Why it is ignored.
+    pub why: IgnoredWhy,
 }
 
-impl fmt::Display for BadHint {
+/// Why a hint is ignored.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum IgnoredWhy {
+    /// It has a value that it cannot have; what it could have.
+    Wrong(&'static str),
+    /// It is a hint of the standard's or of ROMIO's that Tern has no use for; why.
+    NoUse(&'static str),
+    /// It was settled when the file was opened.
+    Settled,
+    /// There is no such hint.
+    Unknown,
+}
+
+impl fmt::Display for IgnoredHint {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "hint {} is '{}', but must be {}; it is ignored", self.key, self.value, self.wanted)
+        write!(f, "hint {}='{}' is ignored: ", self.key, self.value)?;
+        match self.why {
+            IgnoredWhy::Wrong(wanted) => write!(f, "it must be {wanted}"),
+            IgnoredWhy::NoUse(why) => f.write_str(why),
+            IgnoredWhy::Settled => f.write_str("it was settled when the file was opened"),
+            IgnoredWhy::Unknown => f.write_str("no hint of this name is known"),
+        }
     }
 }
+
+const NO_DEVICES: &str = "Tern has no I/O nodes; cb_nodes says how many ranks aggregate";
+const NO_CHUNKS: &str = "files are not stored as arrays of chunks";
+const NO_CHOICE: &str = "Tern's plans have no such choice";
+const BY_ALL: &str = "all ranks open the file";
+const BY_CACHE: &str = "accesses go through the page cache";
+
+/// The hints of the standard and of ROMIO that change nothing, and why.
+pub const UNUSED: [(&str, &str); 19] = [
+    ("filename", "it is told by MPI_File_get_info alone"),
+    ("io_node_list", NO_DEVICES),
+    ("num_io_nodes", NO_DEVICES),
+    ("nb_proc", "nothing depends on how many processes use a file"),
+    (
+        "striping_factor",
+        "over how many servers a file is spread is said to the file system, as by lfs setstripe",
+    ),
+    ("chunked", NO_CHUNKS),
+    ("chunked_item", NO_CHUNKS),
+    ("chunked_size", NO_CHUNKS),
+    ("cb_config_list", "aggregators are spread over all hosts; cb_nodes says how many"),
+    ("romio_filesystem_type", "the file system is recognized"),
+    ("romio_no_indep_rw", BY_ALL),
+    ("deferred_open", BY_ALL),
+    ("direct_read", BY_CACHE),
+    ("direct_write", BY_CACHE),
+    ("romio_cb_pfr", NO_CHOICE),
+    ("romio_cb_fr_types", NO_CHOICE),
+    ("romio_cb_fr_alignment", NO_CHOICE),
+    ("romio_cb_ds_threshold", NO_CHOICE),
+    ("romio_cb_alltoall", NO_CHOICE),
+];
+
+/// What is settled when a file is opened.
+pub const SETTLED: [&str; 5] = ["cb_buffer_size", "cb_nodes", "cb_block_size", "striping_unit", "file_perm"];
 
 const ACCESS_STYLES: [&str; 7] =
     ["read_once", "write_once", "read_mostly", "write_mostly", "sequential", "reverse_sequential", "random"];
 
 impl Hints {
-    /// Takes a hint. Unknown ones change nothing, as the standard says.
-    pub fn set(&mut self, key: &str, value: &str) -> Result<(), BadHint> {
+    /// Takes a hint, or says why it changes nothing.
+    pub fn set(&mut self, key: &str, value: &str) -> Result<(), IgnoredHint> {
         let value = value.trim();
-        let bad = |wanted| BadHint { key: key.to_owned(), value: value.to_owned(), wanted };
+        let ignored = |why| IgnoredHint { key: key.to_owned(), value: value.to_owned(), why };
+        let bad = |wanted| ignored(IgnoredWhy::Wrong(wanted));
         let number = || value.parse::<u64>().ok().filter(|n| *n > 0).ok_or_else(|| bad("a number above 0"));
         let switch = || Switch::parse(value).ok_or_else(|| bad("enable, disable or automatic"));
         match key {
             "cb_buffer_size" => {
                 self.cb_buffer_size = number()?.clamp(CB_BUFFER_BYTES_MIN, CB_BUFFER_BYTES_MAX)
             }
-            "cb_nodes" | "num_io_nodes" => self.cb_nodes = Some(number()?),
+            "cb_nodes" => self.cb_nodes = Some(number()?),
             "cb_block_size" => self.cb_block_size = Some(number()?),
             "collective_buffering" => {
                 let on = match value {
@@ -134,8 +184,6 @@ impl Hints {
             "ind_rd_buffer_size" => self.ind_rd_buffer_size = number()?,
             "ind_wr_buffer_size" => self.ind_wr_buffer_size = number()?,
             "striping_unit" => self.striping_unit = Some(number()?),
-            "striping_factor" => self.striping_factor = Some(number()?),
-            "nb_proc" => self.nb_proc = Some(number()?),
             "file_perm" => {
                 let mode = u32::from_str_radix(value, 8).ok().filter(|mode| *mode <= 0o7777);
                 self.file_perm = Some(mode.ok_or_else(|| bad("an octal mode, as in 0640"))?);
@@ -147,9 +195,26 @@ impl Hints {
                 }
                 self.access_style = Some(value.to_owned());
             }
-            _ => {}
+            _ => {
+                let unused = UNUSED.iter().find(|(known, _)| *known == key);
+                return Err(ignored(unused.map_or(IgnoredWhy::Unknown, |(_, why)| IgnoredWhy::NoUse(why))));
+            }
         }
         Ok(())
+    }
+
+    /// What `access_style` means for the system's reading ahead and keeping, as advice of `posix_fadvise`.
+    pub fn advice(&self) -> Vec<c_int> {
+        let styles: Vec<&str> =
+            self.access_style.iter().flat_map(|all| all.split(',')).map(str::trim).collect();
+        let meant = |styles_of: &[&str]| styles.iter().any(|style| styles_of.contains(style));
+        let all = [
+            (libc::POSIX_FADV_SEQUENTIAL, meant(&["sequential"])),
+            // What lies behind is not read next.
+            (libc::POSIX_FADV_RANDOM, meant(&["random", "reverse_sequential"])),
+            (libc::POSIX_FADV_NOREUSE, meant(&["read_once"])),
+        ];
+        all.into_iter().filter_map(|(advice, is_meant)| is_meant.then_some(advice)).collect()
     }
 
     /// What is in use, by names and values.
@@ -169,8 +234,6 @@ impl Hints {
             ("cb_nodes", self.cb_nodes),
             ("cb_block_size", self.cb_block_size),
             ("striping_unit", self.striping_unit),
-            ("striping_factor", self.striping_factor),
-            ("nb_proc", self.nb_proc),
         ];
         all.extend(given.into_iter().filter_map(|(key, value)| Some((key, value?.to_string()))));
         all.extend(self.file_perm.map(|mode| ("file_perm", format!("{mode:04o}"))));
@@ -206,8 +269,7 @@ mod tests {
             ("romio_ds_read", "disable"),
             ("file_perm", "0640"),
             ("striping_unit", "65536"),
-            ("access_style", "read_mostly,sequential"),
-            ("something_else", "x"),
+            ("access_style", "read_mostly, sequential,read_once"),
         ] {
             hints.set(key, value).unwrap();
         }
@@ -216,7 +278,7 @@ mod tests {
         assert_eq!((value("cb_buffer_size"), value("cb_nodes")), (Some("1048576"), Some("3")));
         assert_eq!((value("romio_cb_write"), value("romio_ds_read")), (Some("enable"), Some("disable")));
         assert_eq!((value("file_perm"), value("striping_factor")), (Some("0640"), None));
-        assert_eq!(value("something_else"), None);
+        assert_eq!(hints.advice(), [libc::POSIX_FADV_SEQUENTIAL, libc::POSIX_FADV_NOREUSE]);
         for (key, value) in &listed {
             let mut again = hints.clone();
             again.set(key, value).unwrap();
@@ -229,8 +291,14 @@ mod tests {
         for (key, value) in
             [("cb_nodes", "0"), ("romio_cb_read", "maybe"), ("file_perm", "9"), ("access_style", "wild")]
         {
-            assert_eq!(hints.set(key, value).unwrap_err().key, key);
+            let ignored = hints.set(key, value).unwrap_err();
+            assert!(ignored.key == key && matches!(ignored.why, IgnoredWhy::Wrong(_)));
         }
+        for (key, why) in UNUSED {
+            let said = hints.set(key, "1").unwrap_err().to_string();
+            assert_eq!(said, format!("hint {key}='1' is ignored: {why}"));
+        }
+        assert_eq!(hints.set("something_else", "x").unwrap_err().why, IgnoredWhy::Unknown);
         assert_eq!(hints, Hints::default());
         hints.set("cb_buffer_size", "1").unwrap();
         assert_eq!(hints.cb_buffer_size, CB_BUFFER_BYTES_MIN);

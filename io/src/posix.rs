@@ -54,6 +54,14 @@ impl PosixFile {
         unsafe { libc::preadv2(self.fd(), &raw const piece, 1, at as libc::off_t, libc::RWF_NOWAIT) >= 0 }
     }
 
+    /// Says how the file will be used, by advice of `posix_fadvise`, instead of what was said before.
+    pub fn advise(&self, advice: &[libc::c_int]) {
+        for one in [libc::POSIX_FADV_NORMAL].iter().chain(advice) {
+            // SAFETY: a plain system call on an open descriptor. It is advice: what it says of errors changes nothing.
+            unsafe { libc::posix_fadvise(self.fd(), 0, 0, *one) };
+        }
+    }
+
     /// Makes sure that the first `size` bytes have room on the medium. The file becomes no shorter.
     pub fn preallocate(&self, size: u64) -> io::Result<()> {
         loop {
@@ -65,26 +73,10 @@ impl PosixFile {
             }
         }
     }
-}
 
-/// Whether pieces of memory, as far as the first few tell, are too small for the kernel to look at each.
-fn are_small(buf: &UserBuf, at: usize, len: usize) -> bool {
-    let mut first = [IoVec::default(); SAMPLE_PIECES];
-    let (count, covered) = buf.iovecs(at, len, &mut first);
-    count > 1 && covered / count < PACK_PIECE_BYTES
-}
-
-fn moved(bytes: isize) -> io::Result<usize> {
-    usize::try_from(bytes).map_err(|_| io::Error::last_os_error())
-}
-
-impl Storage for PosixFile {
-    fn read(&self, buf: &UserBuf, at: usize, len: usize, offset: u64) -> io::Result<usize> {
-        let len = len.min(CALL_BYTES_MAX);
-        if let Some(to) = buf.contiguous_at(at, len) {
-            // SAFETY: these are bytes of the buffer, whose maker has promised them.
-            return moved(unsafe { libc::pread(self.fd(), to.cast(), len, offset as libc::off_t) });
-        }
+    /// A read to memory with gaps. Its list takes a page of stack, which others do without.
+    #[inline(never)]
+    fn read_gaps(&self, buf: &UserBuf, at: usize, len: usize, offset: u64) -> io::Result<usize> {
         if are_small(buf, at, len) {
             let len = len.min(PACK_BYTES);
             return bounce::with(len, |together| {
@@ -99,6 +91,46 @@ impl Storage for PosixFile {
         let (count, _) = buf.iovecs(at, len, &mut list);
         // SAFETY: the pieces are of the buffer, whose maker has promised it; `IoVec` has the layout of `iovec`.
         moved(unsafe { libc::preadv(self.fd(), list.as_ptr().cast(), count as i32, offset as libc::off_t) })
+    }
+
+    /// A write from memory with gaps.
+    #[inline(never)]
+    fn write_gaps(&self, buf: &UserBuf, at: usize, len: usize, offset: u64) -> io::Result<usize> {
+        if are_small(buf, at, len) {
+            let len = len.min(PACK_BYTES);
+            return bounce::with(len, |together| {
+                UserBuf::copy(buf, at, together, 0, len);
+                self.write(together, 0, len, offset)
+            });
+        }
+        let mut list = [IoVec::default(); PIECES_PER_CALL];
+        let (count, _) = buf.iovecs(at, len, &mut list);
+        // SAFETY: as in `read`.
+        moved(unsafe { libc::pwritev(self.fd(), list.as_ptr().cast(), count as i32, offset as libc::off_t) })
+    }
+}
+
+/// Whether pieces of memory, as far as the first few tell, are too small for the kernel to look at each.
+fn are_small(buf: &UserBuf, at: usize, len: usize) -> bool {
+    let mut first = [IoVec::default(); SAMPLE_PIECES];
+    let (count, covered) = buf.iovecs(at, len, &mut first);
+    count > 1 && covered / count < PACK_PIECE_BYTES
+}
+
+#[inline]
+fn moved(bytes: isize) -> io::Result<usize> {
+    usize::try_from(bytes).map_err(|_| io::Error::last_os_error())
+}
+
+impl Storage for PosixFile {
+    #[inline]
+    fn read(&self, buf: &UserBuf, at: usize, len: usize, offset: u64) -> io::Result<usize> {
+        let len = len.min(CALL_BYTES_MAX);
+        if let Some(to) = buf.contiguous_at(at, len) {
+            // SAFETY: these are bytes of the buffer, whose maker has promised them.
+            return moved(unsafe { libc::pread(self.fd(), to.cast(), len, offset as libc::off_t) });
+        }
+        self.read_gaps(buf, at, len, offset)
     }
 
     fn lock(&self, from: u64, to: u64) -> io::Result<()> {
@@ -128,23 +160,14 @@ impl Storage for PosixFile {
         Some(self.fd())
     }
 
+    #[inline]
     fn write(&self, buf: &UserBuf, at: usize, len: usize, offset: u64) -> io::Result<usize> {
         let len = size_limit::allowed(offset, len.min(CALL_BYTES_MAX))?;
         if let Some(from) = buf.contiguous_at(at, len) {
             // SAFETY: as in `read`.
             return moved(unsafe { libc::pwrite(self.fd(), from.cast(), len, offset as libc::off_t) });
         }
-        if are_small(buf, at, len) {
-            let len = len.min(PACK_BYTES);
-            return bounce::with(len, |together| {
-                UserBuf::copy(buf, at, together, 0, len);
-                self.write(together, 0, len, offset)
-            });
-        }
-        let mut list = [IoVec::default(); PIECES_PER_CALL];
-        let (count, _) = buf.iovecs(at, len, &mut list);
-        // SAFETY: as in `read`.
-        moved(unsafe { libc::pwritev(self.fd(), list.as_ptr().cast(), count as i32, offset as libc::off_t) })
+        self.write_gaps(buf, at, len, offset)
     }
 }
 

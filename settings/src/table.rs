@@ -360,7 +360,7 @@ const FILES: Category = Category {
         },
         Variable {
             name: "TERN_IO_VERBOSE",
-            meaning: "1: rank 0 of a file says how it is accessed, and why; hints that make no sense are told of.",
+            meaning: "1: rank 0 of a file says how it is accessed, and why; hints that change nothing are told of.",
             values: Values::Switch(|all| all.files.verbose, |all, on| all.files.verbose = on),
         },
     ],

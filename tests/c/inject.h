@@ -26,6 +26,7 @@ static struct {
     int sync_error, lock_error;
     long filesystem; /* its magic number, unless 0 */
     atomic_int calls, failures, locks, syncs, opens;
+    int advice; /* a bit for each advice since the last POSIX_FADV_NORMAL */
 } inject;
 
 /* From a seed (splitmix64). */
@@ -121,6 +122,18 @@ int fsync(int fd)
         }
     }
     return (int)syscall(SYS_fsync, fd);
+}
+
+int posix_fadvise64(int fd, off64_t offset, off64_t bytes, int advice)
+{
+    if (inject_is_target(fd) && offset == 0 && bytes == 0)
+        inject.advice = advice == POSIX_FADV_NORMAL ? 0 : inject.advice | 1 << advice;
+    return syscall(SYS_fadvise64, fd, offset, bytes, advice) == 0 ? 0 : errno;
+}
+
+int posix_fadvise(int fd, off_t offset, off_t bytes, int advice)
+{
+    return posix_fadvise64(fd, offset, bytes, advice);
 }
 
 int fstatfs(int fd, struct statfs *found)

@@ -201,7 +201,7 @@ fn open<'a>(
         )
     };
     let hints = match &arguments {
-        Ok((_, wanted)) => hints_of(&wanted.info),
+        Ok((_, wanted)) => hints_of(&wanted.info, participants.rank),
         Err(_) => Hints::default(),
     };
     let (amode, name) = arguments.as_ref().map_or((0, 0), |(_, wanted)| (wanted.amode, hash(&wanted.path)));
@@ -220,6 +220,9 @@ fn open<'a>(
     let errhandler = process.objects.errhandlers.for_files();
     process.objects.errhandlers.retain(errhandler);
     serve::begin(&mut process, &facts);
+    if hints.access_style.is_some() {
+        facts.storage.advise(&hints.advice());
+    }
     let file = File { facts, comm, errhandler, hints, view, position, is_atomic: false, split: None };
     super::verbose::opened(&process, &file);
     let handle = process.objects.files.table.insert(Box::new(file)).map(MPI_File);
@@ -228,9 +231,11 @@ fn open<'a>(
 }
 
 /// Hints of the program, above those of the settings.
-fn hints_of(info: &Info) -> Hints {
-    let mut hints = enter().objects.files.settings.hints();
-    super::info::take(&mut hints, info);
+fn hints_of(info: &Info, me: u32) -> Hints {
+    let process = enter();
+    let (mut hints, mut ignored) = process.objects.files.settings.hints();
+    ignored.extend(super::info::take(&mut hints, info));
+    super::verbose::ignored(&process, me, &ignored);
     hints
 }
 

@@ -3,7 +3,7 @@
 use super::facts::FileFacts;
 use super::object::File;
 use crate::core::process::{Process, complain};
-use tern_io::hints::BadHint;
+use tern_io::hints::IgnoredHint;
 use tern_io::plan::PlanReason;
 
 /// A file was opened.
@@ -46,10 +46,9 @@ pub fn chosen(process: &Process, facts: &FileFacts, call: &str, choice: Option<P
     complain(&format!("{call} of file '{}': {why}", facts.path));
 }
 
-/// A hint cannot be understood.
-pub fn bad(hint: &BadHint) {
-    let process = crate::core::process::enter();
-    if process.objects.files.settings.verbose {
-        complain(&hint.to_string());
+/// These hints of a file change nothing. One rank says so.
+pub fn ignored(process: &Process, me: u32, hints: &[IgnoredHint]) {
+    if process.objects.files.settings.verbose && me == 0 {
+        hints.iter().for_each(|hint| complain(&hint.to_string()));
     }
 }

@@ -2,7 +2,7 @@
 
 use super::facts::FileFacts;
 use super::facts::once;
-use super::info;
+use super::info::ChangedHints;
 use super::manage::{comm, compared, facts};
 use super::object::FileView;
 use crate::core::boundary::{Out, OutText};
@@ -123,22 +123,22 @@ fn current(fh: MPI_File, facts: &FileFacts) -> Result<u64> {
 }
 
 fn set(fh: MPI_File, facts: &Arc<FileFacts>, wanted: Result<ViewArguments>) -> Result {
-    let mut hints = enter().file(fh)?.hints.clone();
+    let hints = wanted.as_ref().ok().map(|wanted| &wanted.hints);
+    let changed = ChangedHints::new(fh, hints.unwrap_or(&Info::default()))?;
     // Ranks may have different file types, but elementary types of one size, one representation, and alike hints.
     let mut same = vec![0, 0];
     if let Ok(wanted) = &wanted {
         let mut hasher = DefaultHasher::new();
         wanted.view.representation.name().hash(&mut hasher);
         same = vec![wanted.view.view.etype_bytes(), hasher.finish()];
-        info::change(&mut hints, &wanted.hints);
     }
-    same.extend(hints.shared());
+    same.extend(changed.hints.shared());
     let wanted = once("MPI_File_set_view", facts, (wanted, &same), |_| {
         facts.shared.set(0);
         Ok(())
     })?;
     let mut process = enter();
     let file = process.file_mut(fh)?;
-    (file.view, file.position, file.hints) = (Arc::new(wanted.view), 0, hints);
-    Ok(())
+    (file.view, file.position) = (Arc::new(wanted.view), 0);
+    changed.adopt(&mut process, fh)
 }

@@ -12,6 +12,7 @@ use crate::process::Running;
 pub(super) const TESTS: &[Test] = &[
     Test { name: "what was synced survives kill -9", run: synced },
     Test { name: "a file that a host does not see", run: unseen },
+    Test { name: "hints that change nothing", run: ignored },
 ];
 
 /// What `tests/jobs/files.c` knows.
@@ -103,4 +104,35 @@ impl HostApart<'_> {
         }
         Ok(())
     }
+}
+
+/// Each is told of once, with the reason, if that is asked for; of others nothing is said.
+fn ignored(jobs: &Jobs<'_>) -> Verdict {
+    let program = compile(jobs.options, &jobs.options.root.join("tests/jobs/hints.c"))?;
+    let path = std::env::temp_dir().join(format!("tern-hints-{}", std::process::id()));
+    let said = |verbose: &str| {
+        let mut command = jobs.mpirun(RANKS);
+        command
+            .env("TERN_IO_VERBOSE", verbose)
+            .env("TERN_IO_HINTS", "direct_read=true,romio_ds_read=disable");
+        let outcome = run_command(command.arg(&program).arg(&path))?;
+        expect_code(&outcome, 0)?;
+        Ok::<_, String>(outcome)
+    };
+    let outcome = said("1")?;
+    for words in [
+        "hint direct_read='true' is ignored: accesses go through the page cache",
+        "hint striping_factor='3' is ignored: over how many servers",
+        "hint nb_proc='4' is ignored: nothing depends on",
+        "hint cb_nodes='many' is ignored: it must be a number above 0",
+        "hint romio_cb_pfr='aar' is ignored: Tern's plans have no such choice",
+        "hint nonsense='1' is ignored: no hint of this name is known",
+        "hint cb_buffer_size='65536' is ignored: it was settled when the file was opened",
+    ] {
+        expect(outcome.stderr.matches(words).count() == 1, &format!("it says {words:?} once"), &outcome)?;
+    }
+    expect(outcome.stderr.matches("is ignored").count() == 7, "it says nothing of others", &outcome)?;
+    let outcome = said("0")?;
+    expect(outcome.stderr.is_empty(), "without the setting it says nothing", &outcome)?;
+    passed()
 }
