@@ -34,8 +34,9 @@ pub trait Storage: Send + Sync {
 }
 
 /// Reads as much as there is of `len` bytes. How many, and the error that ended it.
-pub fn read_all(
-    storage: &dyn Storage,
+#[inline]
+pub fn read_all<S: Storage + ?Sized>(
+    storage: &S,
     buf: &UserBuf,
     at: usize,
     len: usize,
@@ -45,8 +46,9 @@ pub fn read_all(
 }
 
 /// Writes `len` bytes. How many were written, and the error that ended it.
-pub fn write_all(
-    storage: &dyn Storage,
+#[inline]
+pub fn write_all<S: Storage + ?Sized>(
+    storage: &S,
     buf: &UserBuf,
     at: usize,
     len: usize,
@@ -59,6 +61,7 @@ pub fn write_all(
     if done < len && outcome.is_ok() { (done, stuck()) } else { (done, outcome) }
 }
 
+#[inline]
 fn move_all(
     len: usize,
     mut step: impl FnMut(usize) -> io::Result<usize>,
