@@ -256,6 +256,11 @@ pub trait Transport {
         None
     }
 
+    /// Whether the next short message to a peer is followed by another one, or by a poll, so that it may wait for that: one system call
+    /// is enough for both. Without `more`, the next one goes at once.
+    #[inline(always)]
+    fn expect_more(&mut self, _peer: Peer, _more: bool) {}
+
     /// Bytes that [`Transport::send_zero_copy`] takes at once from a contiguous buffer; 0 where it is not to be had.
     fn zero_copy_fragment_bytes_max(&mut self, _peer: Peer) -> usize {
         0

@@ -92,6 +92,8 @@ impl<T: Transport> Engine<T> {
             ..OutboundRma::bare(HeaderKind::RmaPut, 0, 0, ExtendedHeader::EMPTY)
         };
         let out = out.with(from.clone(), piece.max(1));
+        // A flush or another access follows.
+        self.transport.expect_more(peer, true);
         if let Some(id) = begun {
             self.post(peer, OutboundRma { request: begun, window: Some(far.window), ..out });
             return Ok(asked.then_some(id));
@@ -118,6 +120,7 @@ impl<T: Transport> Engine<T> {
         let (peer, header) = self.aim(far, HeaderKind::RmaCombine, true)?;
         let header = Header { tag: how.tag(), ..header };
         let piece = self.elements_per_piece(peer, how.basic);
+        self.transport.expect_more(peer, true);
         let out =
             OutboundRma { header, ..OutboundRma::bare(HeaderKind::RmaCombine, 0, 0, ExtendedHeader::EMPTY) };
         Ok(self.launch(far, peer, out.with(from.clone(), piece), asked))

@@ -47,7 +47,8 @@ impl<T: Transport> Engine<T> {
                 member.asked += 1;
             }
             Sync::Lock(_) => member.granted = false,
-            Sync::Post | Sync::Complete => {}
+            // Nobody waits here, and others may do so.
+            Sync::Post | Sync::Complete => self.transport.expect_more(peer, false),
         }
         let extended = ExtendedHeader::EMPTY.with_id(window);
         self.post(peer, OutboundRma::bare(HeaderKind::RmaSync, number, sync.tag(), extended));

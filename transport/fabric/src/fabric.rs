@@ -398,6 +398,12 @@ impl Transport for Fabric {
         }
     }
 
+    fn expect_more(&mut self, peer: Peer, more: bool) {
+        if let Some(network) = &mut self.network {
+            network.tcp_mut().expect_more(peer, more);
+        }
+    }
+
     fn zero_copy_fragment_bytes_max(&mut self, peer: Peer) -> usize {
         self.lasting_route(peer).map_or(0, Route::zero_copy_fragment_bytes_max)
     }

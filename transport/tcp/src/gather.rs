@@ -33,6 +33,16 @@ impl Gather {
         self.run >= SENDS_AT_ONCE && self.takes_at(payload, Instant::now())
     }
 
+    /// Whether another frame, or a poll, soon follows the next one: then that waits, as if many had come before it. If not, it goes at once,
+    /// with all that wait.
+    pub(crate) fn expect(&mut self, more: bool) {
+        match more {
+            true if self.is_open() => {}
+            true => (self.run, self.written) = (SENDS_AT_ONCE, Some(Instant::now())),
+            false => self.run = 0,
+        }
+    }
+
     fn takes_at(&mut self, payload: usize, now: Instant) -> bool {
         let soon = |written: Instant| now.duration_since(written) < Duration::from_micros(GATHER_US_MAX);
         let waits = self.run > SENDS_AT_ONCE
@@ -100,5 +110,17 @@ mod tests {
         let mut gather = Gather { run: 5, waiting: 3, written: Some(Instant::now()) };
         assert!(gather.end() && !gather.is_open() && !gather.end());
         assert!(!gather.takes(8) && !gather.takes(8));
+    }
+
+    #[test]
+    fn what_is_expected_waits_and_what_is_the_last_goes() {
+        let mut gather = Gather::default();
+        gather.expect(true);
+        assert!(gather.takes(8) && gather.is_open());
+        gather.expect(false);
+        assert!(!gather.takes(8));
+        gather.end();
+        gather.expect(true);
+        assert!(!gather.takes(GATHER_PAYLOAD_BYTES_MAX + 1), "a long one goes");
     }
 }

@@ -178,6 +178,11 @@ impl TcpLink {
         self.line.is_some() && self.inbox.is_waited_for()
     }
 
+    /// Whether the next frame may wait for another one.
+    pub(crate) fn expect_more(&mut self, more: bool) {
+        self.gather.expect(more);
+    }
+
     /// Whether frames or an acknowledgement wait for the program's next step.
     pub(crate) fn is_corked(&self) -> bool {
         self.gather.is_open() || self.owes_answer()

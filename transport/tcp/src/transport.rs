@@ -604,6 +604,12 @@ impl Transport for Tcp {
         link.outbox.take_untold().map(TransferError::from)
     }
 
+    fn expect_more(&mut self, peer: Peer, more: bool) {
+        if let Some(link) = &mut self.links[peer as usize] {
+            link.expect_more(more);
+        }
+    }
+
     fn zero_copy_fragment_bytes_max(&mut self, _peer: Peer) -> usize {
         ZERO_COPY_BYTES_MAX
     }
