@@ -41,6 +41,32 @@ static void get_loop(void *arg, long iterations) {
     }
 }
 
+// The same as requests.
+static void rput_loop(void *arg, long iterations) {
+    struct window *w = arg;
+    MPI_Request request;
+    for (long i = 0; w->rank == 0 && i < iterations; i++) {
+        MPI_Rput(w->local, w->bytes, MPI_BYTE, w->target, 0, w->bytes, MPI_BYTE, w->win, &request);
+        MPI_Wait(&request, MPI_STATUS_IGNORE);
+    }
+}
+
+static void rget_accumulate_loop(void *arg, long iterations) {
+    struct window *w = arg;
+    MPI_Request request;
+    for (long i = 0; w->rank == 0 && i < iterations; i++) {
+        MPI_Rget_accumulate(w->local, 1, MPI_INT64_T, w->result, 1, MPI_INT64_T, w->target, 0, 1, MPI_INT64_T,
+                            MPI_SUM, w->win, &request);
+        MPI_Wait(&request, MPI_STATUS_IGNORE);
+    }
+}
+
+static void flush_all_loop(void *arg, long iterations) {
+    struct window *w = arg;
+    for (long i = 0; w->rank == 0 && i < iterations; i++)
+        MPI_Win_flush_all(w->win);
+}
+
 static void accumulate_loop(void *arg, long iterations) {
     struct window *w = arg;
     const int elements = w->bytes / 8;
@@ -127,6 +153,9 @@ static void accesses(const struct team *team, const char *kind, struct window *w
         point(team, kind, "get", get_loop, w, sizes[i], budget);
     }
     point(team, kind, "put_row", row_loop, w, 8, budget);
+    point(team, kind, "rput", rput_loop, w, 8, budget);
+    point(team, kind, "rget_accumulate", rget_accumulate_loop, w, 8, budget);
+    point(team, kind, "flush_all", flush_all_loop, w, 0, budget);
     point(team, kind, "accumulate", accumulate_loop, w, 8, budget);
     point(team, kind, "accumulate", accumulate_loop, w, 1 << 20, budget);
     point(team, kind, "fetch_and_op", fetch_loop, w, 8, budget);

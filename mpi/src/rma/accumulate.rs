@@ -7,13 +7,14 @@ use super::elements::{RmaElements, Rule, few, few_short};
 use super::far;
 use super::object::Window;
 use super::place::TargetElements;
-use super::transfer::{differ, done, open};
+use super::transfer::{differ, done, may_ask, open};
 use super::watch;
 use crate::core::arguments::{buffer, contiguous_buffer, is_no_address};
 use crate::core::boundary::{ChoiceBuf, ChoiceBufMut, Out};
 use crate::core::entry::entry;
 use crate::core::error::{Result, fail};
 use crate::core::process::{LockGuard, Process, enter, enter_alone};
+use crate::p2p::request::handle_of;
 use std::ffi::c_int;
 use std::ptr::null_mut;
 use tern_abi::*;
@@ -48,6 +49,10 @@ entry! {
     ) on win {
         let origin = Origin(origin_addr, origin_count.into(), origin_datatype);
         let at = At(target_rank, target_disp, target_count.into(), target_datatype);
+        if may_ask(win, target_rank) && combine_single(win, origin, null_mut(), at, op) {
+            request.set(handle_of(RequestId::COMPLETED));
+            return Ok(());
+        }
         let access = RmaAccess::combining(RmaCall::Raccumulate, Some(origin), None, at, op);
         request.set(done(win, &access, |process| combine(process, win, &access))?);
         Ok(())
@@ -63,9 +68,7 @@ entry! {
         let origin = Origin(origin_addr, origin_count.into(), origin_datatype);
         let result = Origin(result_addr.into(), result_count.into(), result_datatype);
         let at = At(target_rank, target_disp, target_count.into(), target_datatype);
-        let into = result_addr.bytes();
-        let is_alike = result.1 == at.2 && result.2 == at.3 && !into.is_null();
-        if is_alike && combine_single(win, if op == MPI_NO_OP { result } else { origin }, into, at, op) {
+        if get_single(win, (origin, result), at, op) {
             return Ok(());
         }
         get_longer(win, (origin, result), at, op)
@@ -81,6 +84,10 @@ entry! {
         let origin = Origin(origin_addr, origin_count.into(), origin_datatype);
         let result = Origin(result_addr.into(), result_count.into(), result_datatype);
         let at = At(target_rank, target_disp, target_count.into(), target_datatype);
+        if may_ask(win, target_rank) && get_single(win, (origin, result), at, op) {
+            request.set(handle_of(RequestId::COMPLETED));
+            return Ok(());
+        }
         let origin = (op != MPI_NO_OP).then_some(origin);
         let access = RmaAccess::combining(RmaCall::RgetAccumulate, origin, Some(result), at, op);
         request.set(done(win, &access, |process| combine(process, win, &access))?);
@@ -138,6 +145,14 @@ fn combine_single(
         // SAFETY: the place has the element, and the program vouches for those in its buffers.
         unsafe { single.combine(address.bytes(), place, old) };
     })
+}
+
+/// The same, and what was there before.
+#[inline(always)]
+fn get_single(win: MPI_Win, (origin, result): (Origin, Origin), at: At, op: MPI_Op) -> bool {
+    let into = result.0.bytes();
+    let is_alike = result.1 == at.2 && result.2 == at.3 && !into.is_null();
+    is_alike && combine_single(win, if op == MPI_NO_OP { result } else { origin }, into, at, op)
 }
 
 /// The same of a comparison. The buffers are those of the call: new, compared, result.

@@ -156,14 +156,14 @@ impl Epoch {
         self.lock_all.is_some_and(|taken| taken != AllTaken::Unchecked)
     }
 
-    /// A fence comes; `succeeds`, accesses may follow it.
-    pub fn fence(&mut self, succeeds: bool) -> Result {
+    /// A fence comes; `succeeds`, accesses may follow it. Whether some came before it.
+    pub fn fence(&mut self, succeeds: bool) -> Result<bool> {
         self.expect_no_access("MPI_Win_fence")?;
         if self.posted.is_some() {
             return Err(wrong("an exposure epoch is open: MPI_Win_wait or MPI_Win_test has to end it first"));
         }
-        self.fence = if succeeds { Fence::Offered } else { Fence::None };
-        Ok(())
+        let next = if succeeds { Fence::Offered } else { Fence::None };
+        Ok(std::mem::replace(&mut self.fence, next) == Fence::Used)
     }
 
     /// Refuses to begin an access epoch while another one is open.

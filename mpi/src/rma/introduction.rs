@@ -2,6 +2,7 @@
 
 use crate::comm::agree::{number, record};
 use crate::core::error::{Error, Result, fail};
+use crate::env::hints::Info;
 use std::ffi::c_int;
 use tern_abi::*;
 
@@ -27,6 +28,8 @@ pub(super) struct WindowIntroduction {
     pub(super) align: u64,
     /// Which flavor of window it makes, and above 16 bits where the memory comes from.
     pub(super) kind: u64,
+    /// See [`claims`].
+    pub(super) claims: u64,
     /// What [`shm_comm::offer`] says for the window's communicator.
     pub(super) slot: u64,
 }
@@ -51,6 +54,7 @@ impl WindowIntroduction {
             &mut self.probe,
             &mut self.align,
             &mut self.kind,
+            &mut self.claims,
             &mut self.slot,
         ]
     }
@@ -78,6 +82,7 @@ pub(super) fn expect_alike(all: &[WindowIntroduction], flavor: c_int) -> Result 
     if let Some(rank) = all.iter().position(|told| told.kind != all[0].kind) {
         return Err(unlike(all[0].kind, rank, all[rank].kind));
     }
+    expect_claims(all)?;
     let elsewhere = all.iter().position(|told| told.host != all[0].host);
     if let Some(rank) = elsewhere.filter(|_| flavor == MPI_WIN_FLAVOR_SHARED) {
         return Err(fail(
@@ -87,6 +92,33 @@ pub(super) fn expect_alike(all: &[WindowIntroduction], flavor: c_int) -> Result 
                  MPI_COMM_TYPE_SHARED, or MPI_Win_allocate"
             ),
         ));
+    }
+    Ok(())
+}
+
+/// What a rank's hints say of all ranks: bits of a number.
+pub(super) fn claims(info: &Info) -> u64 {
+    let claim = |(at, (key, _)): (usize, &Claim)| u64::from(info.get(key) == Some("true")) << at;
+    CLAIMS.iter().enumerate().map(claim).sum()
+}
+
+/// A hint, and what is the same then.
+type Claim = (&'static str, fn(&WindowIntroduction) -> u64);
+
+/// All such hints.
+const CLAIMS: [Claim; 2] = [("same_size", |told| told.bytes), ("same_disp_unit", |told| told.unit)];
+
+/// Refuses ranks that differ where one says that all are the same (section 12.2.1).
+fn expect_claims(all: &[WindowIntroduction]) -> Result {
+    for (at, (key, number)) in CLAIMS.iter().enumerate() {
+        let Some(who) = all.iter().position(|told| told.claims >> at & 1 != 0) else { continue };
+        if let Some(other) = all.iter().position(|told| number(told) != number(&all[who])) {
+            let (mine, theirs) = (number(&all[who]), number(&all[other]));
+            let text = format!(
+                "rank {who} gives the hint {key} and {mine} bytes, but rank {other} {theirs} (section 12.2.1)"
+            );
+            return Err(fail(MPI_ERR_INFO_VALUE, text));
+        }
     }
     Ok(())
 }

@@ -49,7 +49,7 @@ fn lock_short(lock_type: c_int, rank: c_int, assert: c_int, win: MPI_Win) -> boo
     if assert != 0
         || !window.may_be_locked
         || !window.epoch.is_free_for(Some(target))
-        || !window.is_direct(target)
+        || !window.is_copied(target)
     {
         return false;
     }
@@ -66,7 +66,7 @@ fn unlock_short(rank: c_int, win: MPI_Win) -> bool {
     let Some(mut process) = enter_alone() else { return false };
     let Some(window) = process.usual_window(win) else { return false };
     let target = rank as u32;
-    let Some(kind) = window.epoch.held(target).filter(|_| window.is_direct(target)) else { return false };
+    let Some(kind) = window.epoch.held(target).filter(|_| window.is_copied(target)) else { return false };
     window.epoch.unlock_held(target);
     let control = &window.controls[target as usize];
     control.leave(kind);
@@ -81,7 +81,7 @@ fn unlock_short(rank: c_int, win: MPI_Win) -> bool {
 fn lock_all_short(assert: c_int, win: MPI_Win) -> bool {
     let Some(mut process) = enter_alone() else { return false };
     let Some(window) = process.usual_window(win) else { return false };
-    if assert != 0 || window.far.is_some() || !window.may_be_locked || !window.epoch.is_free_for(None) {
+    if assert != 0 || !window.are_all_copied() || !window.may_be_locked || !window.epoch.is_free_for(None) {
         return false;
     }
     match window.controls[window.me as usize].enter_all(&window.controls) {
@@ -102,7 +102,7 @@ fn lock_all_short(assert: c_int, win: MPI_Win) -> bool {
 fn unlock_all_short(win: MPI_Win) -> bool {
     let Some(mut process) = enter_alone() else { return false };
     let Some(window) = process.usual_window(win) else { return false };
-    if window.far.is_some() || !window.epoch.is_all_marked() {
+    if !window.are_all_copied() || !window.epoch.is_all_marked() {
         return false;
     }
     window.epoch.unlock_all_marked();
@@ -181,7 +181,7 @@ fn unlock_longer(rank: c_int, win: MPI_Win) -> Result {
     let window = process.window_mut(win)?;
     let Some(target) = window.target(rank)? else { return Ok(()) };
     let taken = window.epoch.unlock(target)?;
-    if !window.is_direct(target) {
+    if !window.is_copied(target) {
         drop(process);
         return unlock_apart(win, target, taken);
     }

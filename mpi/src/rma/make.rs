@@ -5,7 +5,7 @@ use super::epoch::Epoch;
 use super::errand::{ErrandHabit, ErrandOwner};
 use super::exposure::Exposure;
 use super::far::{self, Done};
-use super::introduction::{WindowIntroduction, expect_alike};
+use super::introduction::{WindowIntroduction, claims, expect_alike};
 use super::object::{Constants, MemoryRoute, Target, Window, WindowAddress};
 use super::{query, tables};
 use crate::check::windows::WindowWatch;
@@ -399,6 +399,7 @@ fn make_in(
         probe: shm::probe_addr(),
         align: align as u64,
         kind: flavor as u64 | memory.number() << 16,
+        claims: claims(&wanted.info),
         slot,
     };
     let all: Vec<WindowIntroduction> = records_of_all(participants.call, comm, &mine.record())?
@@ -424,6 +425,7 @@ fn make_in(
     if wanted.is_watched {
         targets.iter_mut().for_each(Target::watch);
     }
+    let has_messages = targets.iter().any(|target| target.route == MemoryRoute::Message);
     let constants = Box::new(Constants {
         base,
         size: wanted.bytes as MPI_Aint,
@@ -453,6 +455,7 @@ fn make_in(
         errands: ErrandHabit::default(),
         epoch: Epoch::new(size),
         far: number,
+        has_messages,
         far_locked: BTreeSet::new(),
         watch: None,
         constants,
@@ -476,7 +479,7 @@ fn install(
         let memories = told.chunks_exact(SHARED_RECORD_BYTES).map(shared_from).collect();
         enter().engine()?.know_memories(number, memories);
     }
-    let is_served = window.targets.iter().any(|target| target.route == MemoryRoute::Message);
+    let is_served = window.has_messages;
     let owner = errand_owner(&window, bytes);
     let mut process = enter();
     let handle = process.objects.windows.all.insert(Box::new(window)).map(MPI_Win);
@@ -530,9 +533,11 @@ fn expose(window: &Window, bytes: u64, all: &[WindowIntroduction]) -> Result<Opt
         memory: (!window.is_dynamic()).then_some(memory),
     };
     let numbers = WindowNumbers::of(all.iter().map(|told| told.number as u32).collect());
-    let is_reached = window.targets.iter().any(|target| target.route == MemoryRoute::Message);
-    let memory =
-        exposure.memory.as_ref().filter(|_| is_reached).and_then(|memory| memory.contiguous(0, bytes));
+    let memory = exposure
+        .memory
+        .as_ref()
+        .filter(|_| window.has_messages)
+        .and_then(|memory| memory.contiguous(0, bytes));
     let mut process = enter();
     let engine = process.engine()?;
     engine.expose(number, numbers, Box::new(exposure));
@@ -678,8 +683,7 @@ fn free(win: MPI_Win) {
     let Some(window) = process.objects.windows.all.remove(win.0) else { return };
     process.objects.windows.errands.retain(|(other, _)| *other != win);
     process.waiting.looks_aside = process.checks.threads || !process.objects.windows.errands.is_empty();
-    process.objects.windows.served -=
-        u32::from(window.targets.iter().any(|target| target.route == MemoryRoute::Message));
+    process.objects.windows.served -= u32::from(window.has_messages);
     if let (Some(far), Some(engine)) = (window.far, process.engine_mut()) {
         engine.withdraw(far);
     }

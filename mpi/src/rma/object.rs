@@ -65,6 +65,8 @@ pub struct Window {
     pub epoch: Epoch,
     /// The engine's number of the window, if ranks are reached by messages.
     pub far: Option<WindowId>,
+    /// Some rank is reached by messages.
+    pub has_messages: bool,
     /// Ranks whose lock is held that are reached by messages, in an epoch of `MPI_Win_lock_all`.
     pub far_locked: BTreeSet<u32>,
     /// What `TERN_CHECK=windows` remembers. A window that has it also has a number of the engine's.
@@ -202,17 +204,17 @@ impl Window {
         self.targets[rank as usize].route == MemoryRoute::Message
     }
 
-    /// Whether accesses to it are done when their calls return, and nobody watches.
-    #[inline]
+    /// Whether accesses to a rank are done when their calls return, and nobody watches. A window without a number of the engine's has no
+    /// other ranks.
+    #[inline(always)]
     pub fn is_copied(&self, rank: u32) -> bool {
-        let route = self.targets.get(rank as usize).map(|target| target.route);
-        self.watch.is_none() && matches!(route, Some(MemoryRoute::Direct(_) | MemoryRoute::Kernel { .. }))
+        self.far.is_none() || self.watch.is_none() && !self.is_far(rank)
     }
 
-    /// Whether its memory is mapped here, and nobody watches.
-    #[inline]
-    pub fn is_direct(&self, rank: u32) -> bool {
-        matches!(self.targets[rank as usize].route, MemoryRoute::Direct(_))
+    /// The same of all ranks.
+    #[inline(always)]
+    pub fn are_all_copied(&self) -> bool {
+        self.far.is_none() || self.watch.is_none() && !self.has_messages
     }
 
     /// The process of a rank.

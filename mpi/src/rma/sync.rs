@@ -26,14 +26,23 @@ entry! {
     safe fn MPI_Win_fence(assert: c_int, win: MPI_Win) on win {
         const ALL: c_int = MPI_MODE_NOSTORE | MPI_MODE_NOPUT | MPI_MODE_NOPRECEDE | MPI_MODE_NOSUCCEED;
         check_assertion(assert, ALL)?;
-        let (comm, is_watched) = {
+        let (comm, is_watched, has_messages, has_accessed) = {
             let mut process = enter();
             let window = process.window_mut(win)?;
-            window.epoch.fence(assert & MPI_MODE_NOSUCCEED == 0)?;
-            (window.comm, window.watch.is_some())
+            let has_accessed = window.epoch.fence(assert & MPI_MODE_NOSUCCEED == 0)?;
+            (window.comm, window.watch.is_some(), window.has_messages, has_accessed)
         };
         // What went wrong is told when nobody waits for this rank any more.
-        let mut completed = far::complete_all(win, "MPI_Win_fence", Done::There);
+        let mut completed = Ok(());
+        if has_messages {
+            completed = far::complete_all(win, "MPI_Win_fence", Done::There);
+        }
+        if has_accessed && assert & MPI_MODE_NOPRECEDE != 0 {
+            completed = completed.and(Err(fail(
+                MPI_ERR_ASSERT,
+                "assert has MPI_MODE_NOPRECEDE, but this rank has accessed the window since the last fence",
+            )));
+        }
         if is_watched {
             completed = completed.and(watch::fence(win, comm));
         }
@@ -85,7 +94,7 @@ entry! {
         // A target may change what is read once it knows. A dynamic one may have refused something.
         let done = if window.is_dynamic() { Done::There } else { Done::Here };
         let mut completed = Ok(());
-        if window.far.is_some() {
+        if !window.are_all_copied() {
             drop(process);
             completed = far::complete(win, "MPI_Win_complete", &targets, done);
             let ended = EndedAccesses { ends: AccessEnd::Complete, target: None };
@@ -177,8 +186,14 @@ fn flush_short(win: MPI_Win, rank: Option<c_int>) -> bool {
         Some(rank) => (rank as u32) < window.size() && window.epoch.is_locked(rank as u32),
         None => window.epoch.is_any_locked(),
     };
-    let is_done = window.far.is_none() || rank.is_some_and(|rank| window.is_copied(rank as u32));
-    if !may_flush || !is_done || window.looks_next() {
+    if !may_flush || window.looks_next() {
+        return false;
+    }
+    let is_done = match rank {
+        Some(rank) => window.is_copied(rank as u32),
+        None => window.are_all_copied(),
+    };
+    if !is_done {
         return false;
     }
     window.count_flush();

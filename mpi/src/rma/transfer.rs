@@ -11,7 +11,7 @@ use crate::core::entry::entry;
 use crate::core::error::{Error, Result, fail};
 use crate::core::process::{LockGuard, Process, enter, enter_alone};
 use crate::limits::{ERRAND_LOOKS_MAX, SHORT_TRANSFER_BYTES_MAX};
-use crate::p2p::request::{Ended, handle_of};
+use crate::p2p::request::handle_of;
 use std::ffi::c_int;
 use tern_abi::*;
 use tern_engine::RequestId;
@@ -47,6 +47,10 @@ entry! {
     ) on win {
         let origin = Origin(origin_addr, origin_count.into(), origin_datatype);
         let target = At(target_rank, target_disp, target_count.into(), target_datatype);
+        if may_ask(win, target_rank) && move_short(win, origin, target, RmaCall::Rput) {
+            request.set(handle_of(RequestId::COMPLETED));
+            return Ok(());
+        }
         let access = RmaAccess::plain(RmaCall::Rput, origin, target);
         request.set(done(win, &access, |process| move_bytes(process, win, origin, target, RmaCall::Rput))?);
         Ok(())
@@ -60,6 +64,10 @@ entry! {
     ) on win {
         let origin = Origin(origin_addr.into(), origin_count.into(), origin_datatype);
         let target = At(target_rank, target_disp, target_count.into(), target_datatype);
+        if may_ask(win, target_rank) && move_short(win, origin, target, RmaCall::Rget) {
+            request.set(handle_of(RequestId::COMPLETED));
+            return Ok(());
+        }
         let access = RmaAccess::plain(RmaCall::Rget, origin, target);
         request.set(done(win, &access, |process| move_bytes(process, win, origin, target, RmaCall::Rget))?);
         Ok(())
@@ -72,10 +80,17 @@ pub(super) fn done(
     access: &RmaAccess,
     work: impl FnOnce(&mut LockGuard) -> Result<Option<RequestId>>,
 ) -> Result<MPI_Request> {
-    match watch::perform(enter(), win, access, work)? {
-        Some(id) => Ok(handle_of(id)),
-        None => enter().ended_request(Ended::well(MPI_Status::EMPTY)),
-    }
+    let id = watch::perform(enter(), win, access, work)?;
+    Ok(handle_of(id.unwrap_or(RequestId::COMPLETED)))
+}
+
+/// Whether a target is locked, as calls that give a request need it; false also if it is not known on the short way.
+#[inline(always)]
+pub(super) fn may_ask(win: MPI_Win, rank: c_int) -> bool {
+    let Some(mut process) = enter_alone() else { return false };
+    process.usual_window(win).is_some_and(|window| {
+        window.epoch.is_locked(rank as u32) && rank >= 0 && (rank as u32) < window.size()
+    })
 }
 
 #[inline(always)]
