@@ -174,7 +174,11 @@ place_measure() {
     done
     for name in measure netpipe; do
         new=$prefix/libexec/tern/$name.new.$$
-        if "$prefix/bin/mpicc" -O2 -I "$root/bench" -o "$new" "$root/tools/measure/$name.c"; then
+        # Without the wrapper, which would have them remember where this tree lies now.
+        # shellcheck disable=SC2016,SC2086
+        if ${MPICC_CC:-${CC:-cc}} -O2 -I "$root/bench" -I "$prefix/include" -o "$new" "$root/tools/measure/$name.c" -L "$prefix/lib" \
+            -Wl,--enable-new-dtags,-rpath,'$ORIGIN/../../lib' -lmpi_abi_c2f -lmpi_abi -lm; then
+            [ "$symbols" = inside ] || slim "$new"
             mv -f "$new" "$prefix/libexec/tern/$name"
         else
             echo "stage.sh: tern tune and tern netpipe will not work: $name.c could not be compiled" >&2

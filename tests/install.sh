@@ -21,6 +21,7 @@ main() {
     check "each function of MPI has a manual page" has_function_pages
     check "shells complete tern, mpirun and mpiexec" has_completions
     check "notices name the crates inside with their licenses" has_notices
+    check "zig knows what the library asks of the linker" zig_knows
     check "make install honors DESTDIR, and strips" installs
     check "make install-debug keeps the symbols apart" keeps_symbols
     check "make uninstall leaves nothing, and nothing of others is lost" uninstalls
@@ -114,6 +115,16 @@ has_notices() {
         grep -q 'Apache License' "$file" && ! grep -q '^| tern-' "$file"
 }
 
+# What zig's linker takes of what build scripts ask for, as scripts/zig-cc.sh passes it on: otherwise there are no packages.
+zig_knows() {
+    asked=$(sed -n 's/.*link-arg=\(-Wl,[^"]*\).*/\1/p' "$root"/*/build.rs "$root"/compat/*/build.rs)
+    [ -n "$asked" ] || { echo "nothing is asked"; return 1; }
+    for argument in $asked; do
+        passed_on=$(ZIG=echo "$root/scripts/zig-cc.sh" "$argument")
+        case ${passed_on##* } in -Wl,-soname,* | -Wl,-Bsymbolic | -Wl,--version-script*) ;; *) echo "${passed_on##* }"; return 1 ;; esac
+    done
+}
+
 # make_it TARGET: into a place of its own, of what has been built already.
 make_it() {
     make -s -C "$root" "$1" DESTDIR="$work/packages" PREFIX=/opt/tern
@@ -126,10 +137,11 @@ has_symbols() {
 installs() {
     make_it install || return 1
     tree=$work/packages/opt/tern
-    for file in bin/mpirun bin/tern bin/mpicc lib/libmpi_abi.so.1 lib/libmpifort_abi.so.1; do
+    for file in bin/mpirun bin/tern bin/mpicc lib/libmpi_abi.so.1 lib/libmpifort_abi.so.1 libexec/tern/measure \
+        libexec/tern/netpipe; do
         ! has_symbols "$tree/$file" && ! readelf -SW "$tree/$file" | grep -q '\.symtab' || { echo "$file has symbols"; return 1; }
     done
-    [ ! -e "$tree/bin/.debug" ] && ! grep -rIl "$work" "$tree/bin" "$tree/include" "$tree/lib/pkgconfig" || return 1
+    [ ! -e "$tree/bin/.debug" ] && ! grep -rl "$work" "$tree" || return 1
     printf '#include <mpi.h>\nint main(void) { return MPI_Init(0, 0) || MPI_Finalize(); }\n' >"$work/x.c"
     "$tree/bin/mpicc" -o "$work/x" "$work/x.c" && "$tree/bin/mpirun" -n 2 "$work/x"
 }
