@@ -67,3 +67,17 @@ fn others_run_silently() {
         assert_eq!((outcome.status, outcome.stderr.as_str()), (0, ""), "{words:?}");
     }
 }
+
+#[test]
+fn a_program_of_a_version_that_is_nowhere_is_refused_with_what_is_served() {
+    for soname in ["libmpi.so.1", "libmpich.so.3", "libmpi_abi.so.2"] {
+        let (folder, program) = linked_with(soname);
+        let here = folder.path(soname);
+        assert_eq!(mpirun(&["-n", "1", &program]).status, 0, "{soname}");
+        std::fs::rename(&here, folder.path("elsewhere")).unwrap();
+        let outcome = mpirun(&["-n", "1", &program]);
+        let said =
+            [soname, "is not on this machine", "libmpi.so.40"].map(|word| outcome.stderr.contains(word));
+        assert_eq!((outcome.status, said), (1, [true; 3]), "{}", outcome.stderr);
+    }
+}

@@ -7,7 +7,7 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use crate::launch::elf::Needs;
-use crate::launch::family::Family;
+use crate::launch::family::{Abi, Family};
 use crate::launch::loader;
 
 /// What was found out about a program.
@@ -141,6 +141,36 @@ pub fn lacking(seen: &ProgramAbi, folder: &Path) -> Vec<String> {
     absent.filter(|name| Family::of(name) != Some(Family::Standard)).cloned().collect()
 }
 
+/// The first library of MPI that a program itself needs and that is nowhere, with `set` the folders of `LD_LIBRARY_PATH`: the program
+/// was compiled for a version older than the libraries here, or newer.
+pub fn nowhere(program: &Path, seen: &ProgramAbi, set: Option<&OsStr>) -> Option<String> {
+    if seen.needed_by != program || seen.is_open {
+        return None;
+    }
+    let needs = Needs::of(program)?;
+    let is_nowhere = |name: &&String| {
+        let Some(family) = Family::of(name) else { return false };
+        let own = loader::folder_of(Abi::from(family)).or_else(loader::own_folder);
+        !own.is_some_and(|folder| folder.join(name).exists())
+            && loader::find(name, &needs.folders, set).is_none()
+    };
+    needs.libraries.iter().find(is_nowhere).cloned()
+}
+
+/// What to say of such a program.
+pub fn nowhere_words(program: &Path, library: &str) -> String {
+    let maker = Family::of(library).map_or("MPI", Family::name);
+    format!(
+        "{} needs {library}, a library of {maker} that is not on this machine. Tern serves {SERVED}. Compile the program again with \
+         Tern's mpicc",
+        program.display()
+    )
+}
+
+/// The versions that Tern has libraries for.
+const SERVED: &str = "programs of the standard ABI's first version (libmpi_abi.so.1), of MPICH from 3 and Intel MPI from 2017 \
+                      (libmpi.so.12), and of Open MPI from 4 (libmpi.so.40)";
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -186,6 +216,15 @@ mod tests {
         let seen = look(std::slice::from_ref(&script), None);
         assert!(seen.is_open && seen.library.is_none());
         std::fs::remove_dir_all(folder).unwrap();
+    }
+
+    #[test]
+    fn only_what_the_program_itself_needs_can_be_nowhere() {
+        let own = std::env::current_exe().unwrap();
+        let seen = ProgramAbi { needed_by: own.clone(), ..ProgramAbi::default() };
+        assert_eq!(nowhere(&own, &seen, None), None);
+        let words = nowhere_words(Path::new("./old"), "libmpi.so.1");
+        assert!(words.contains("./old needs libmpi.so.1, a library of Open MPI"), "{words}");
     }
 
     #[test]

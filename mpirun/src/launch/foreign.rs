@@ -20,14 +20,17 @@ const PROCESSES_MAX: usize = 64;
 /// What other launchers give their ranks.
 const SIGNS: [&[u8]; 2] = [b"PMIX_RANK=", b"OMPI_COMM_WORLD_RANK="];
 
-/// Refuses programs of this host that would run with a library whose ranks cannot find each other here.
+/// Refuses programs of this host that the loader cannot start, or that would run with a library whose ranks cannot find each other here.
 pub(crate) fn refuse(plan: &JobPlan) -> Result<(), Refusal> {
-    if plan.size() < 2 {
-        return Ok(());
-    }
     let apps: BTreeSet<usize> = plan.own_ranks().iter().map(|&rank| plan.app_of[rank as usize]).collect();
     let programs = apps.into_iter().map(|app| &plan.settings.apps[app]);
     for app in programs {
+        if let Some(why) = loader::unstartable(plan, app) {
+            return Err(Refusal::usage(why));
+        }
+        if plan.size() < 2 {
+            continue;
+        }
         let seen = loader::seen(plan, app);
         let Some((library, Family::OpenMpi)) = &seen.library else { continue };
         if let Some(why) = not_served(app, &seen) {

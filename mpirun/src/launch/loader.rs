@@ -65,6 +65,18 @@ pub(crate) fn seen(plan: &JobPlan, app: &App) -> ProgramAbi {
     abi::look(&files(plan, app), variable(plan, app, VARIABLE).as_deref())
 }
 
+/// Why the loader will not start a program: it was compiled for a version of MPI that is nowhere here.
+pub(crate) fn unstartable(plan: &JobPlan, app: &App) -> Option<String> {
+    // Whoever preloads a library may do so in place of the one that is nowhere.
+    if app.abi == Abi::Standard || variable(plan, app, "LD_PRELOAD").is_some_and(|list| !list.is_empty()) {
+        return None;
+    }
+    let program = program_file(plan, app)?;
+    let set = variable(plan, app, VARIABLE);
+    let seen = abi::look(std::slice::from_ref(&program), set.as_deref());
+    Some(abi::nowhere_words(&program, &abi::nowhere(&program, &seen, set.as_deref())?))
+}
+
 /// The program, and arguments that may be one.
 fn files(plan: &JobPlan, app: &App) -> Vec<PathBuf> {
     let place = app.directory.as_ref().map(PathBuf::from).unwrap_or_default();

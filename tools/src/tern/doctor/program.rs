@@ -13,10 +13,14 @@ pub(super) fn findings(program: &Path) -> Vec<Finding> {
     let Some(file) = found(program) else {
         return vec![Finding::bad(WHAT, format!("{} is not found", program.display()))];
     };
-    if let Some(why) = of_another_machine(&file) {
+    if let Some(why) = of_another_machine(&file).or_else(|| no_program(&file)) {
         return vec![Finding::bad(WHAT, why)];
     }
-    let seen = programs::look(std::slice::from_ref(&file), std::env::var_os("LD_LIBRARY_PATH").as_deref());
+    let set = std::env::var_os("LD_LIBRARY_PATH");
+    let seen = programs::look(std::slice::from_ref(&file), set.as_deref());
+    if let Some(library) = programs::nowhere(&file, &seen, set.as_deref()) {
+        return vec![Finding::bad(WHAT, programs::nowhere_words(&file, &library))];
+    }
     let mut findings = vec![library(&file, &seen)];
     findings.extend(in_the_way(&seen));
     findings
@@ -44,14 +48,68 @@ fn of_another_machine(file: &Path) -> Option<String> {
     };
     let own = machine_of(Path::new("/proc/self/exe"))?;
     let other = machine_of(file)?;
-    (own != other).then(|| {
-        format!(
-            "{} is for another machine (ELF machine {}, here {}): build it for this one",
-            file.display(),
-            other.1,
-            own.1
-        )
-    })
+    let file = file.display();
+    match (own, other) {
+        (own, other) if own == other => None,
+        ((_, own), (_, other)) if own == other => {
+            Some(format!("{file} is for this machine, but not of 64 bits: build it for 64 bits"))
+        }
+        ((_, own), (_, other)) => Some(format!(
+            "{file} is for another machine (ELF machine {other}, here {own}): build it for this one"
+        )),
+    }
+}
+
+/// Why a file is no program, or not all of one.
+fn no_program(file: &Path) -> Option<String> {
+    use std::os::unix::fs::{FileExt, PermissionsExt};
+    let name = file.display();
+    let about = file.metadata().ok()?;
+    if about.permissions().mode() & 0o111 == 0 {
+        return Some(format!("{name} may not be executed: 'chmod +x' lets it"));
+    }
+    let open = match std::fs::File::open(file) {
+        Ok(open) => open,
+        // Who may not read a program may run it.
+        Err(_) => return None,
+    };
+    let mut head = [0; HEAD_BYTES];
+    let read = open.read_at(&mut head, 0).unwrap_or(0);
+    if head.starts_with(b"#!") {
+        return None;
+    }
+    if !head.starts_with(b"\x7fELF") {
+        return Some(format!(
+            "{name} is no program: it begins neither as one nor with #! and an interpreter"
+        ));
+    }
+    let cut = read < HEAD_BYTES || {
+        let segments = u64::from(u16_at(&head, SEGMENTS_AT));
+        (0..segments).any(|number| {
+            let mut segment = [0; SEGMENT_BYTES];
+            let at = u64_at(&head, TABLE_AT).saturating_add(number * SEGMENT_BYTES as u64);
+            open.read_exact_at(&mut segment, at).is_err()
+                || u64_at(&segment, OFFSET_AT).saturating_add(u64_at(&segment, LENGTH_AT)) > about.len()
+        })
+    };
+    cut.then(|| format!("{name} is cut off: it has {} bytes, and says that it has more", about.len()))
+}
+
+/// The head of an executable of 64 bits: where the table of its segments is, and how many it has.
+const HEAD_BYTES: usize = 64;
+const TABLE_AT: usize = 32;
+const SEGMENTS_AT: usize = 56;
+/// An entry of that table: where in the file the segment is, and how many bytes are there.
+const SEGMENT_BYTES: usize = 56;
+const OFFSET_AT: usize = 8;
+const LENGTH_AT: usize = 32;
+
+fn u16_at(bytes: &[u8], at: usize) -> u16 {
+    bytes[at..].first_chunk().map_or(0, |word| u16::from_le_bytes(*word))
+}
+
+fn u64_at(bytes: &[u8], at: usize) -> u64 {
+    bytes[at..].first_chunk().map_or(0, |word| u64::from_le_bytes(*word))
 }
 
 fn library(file: &Path, seen: &ProgramAbi) -> Finding {
@@ -90,7 +148,14 @@ fn without_mpi(name: &str, seen: &ProgramAbi) -> String {
 fn in_the_way(seen: &ProgramAbi) -> Vec<Finding> {
     let Some((library, family)) = &seen.library else { return Vec::new() };
     let mut findings = Vec::new();
-    if let Some(folder) = programs::folder_of(Abi::from(*family)) {
+    if let Some((other, maker)) = of_another_mpi(seen) {
+        let words = format!(
+            "it needs libraries of two MPIs, {library} of {} and {other} of {}: build all parts with one of them",
+            family.name(),
+            maker.name()
+        );
+        findings.push(Finding::bad(WHAT, words));
+    } else if let Some(folder) = programs::folder_of(Abi::from(*family)) {
         for name in programs::lacking(seen, &folder) {
             findings.push(Finding::bad(
                 WHAT,
@@ -111,6 +176,13 @@ fn in_the_way(seen: &ProgramAbi) -> Vec<Finding> {
         ));
     }
     findings
+}
+
+/// A library of another MPI than the one that decides. One of the standard ABI serves the others.
+fn of_another_mpi(seen: &ProgramAbi) -> Option<(&str, Family)> {
+    let (_, own) = seen.library.as_ref()?;
+    let named = seen.all.iter().filter_map(|name| Some((name.as_str(), Family::of(name)?)));
+    named.into_iter().find(|(_, family)| family != own && *own != Family::Standard)
 }
 
 #[cfg(test)]
@@ -135,6 +207,33 @@ mod tests {
         assert!(of_another_machine(&file).unwrap().contains("another machine"));
         std::fs::remove_file(&file).unwrap();
         assert_eq!(of_another_machine(Path::new("/etc/passwd")), None);
+    }
+
+    #[test]
+    fn what_is_no_program_or_a_part_of_one_is_in_the_way() {
+        use std::os::unix::fs::PermissionsExt;
+        let file = std::env::temp_dir().join(format!("tern-no-program-{}", std::process::id()));
+        let own = std::fs::read("/proc/self/exe").unwrap();
+        let said = |bytes: &[u8], mode: u32| {
+            std::fs::write(&file, bytes).unwrap();
+            std::fs::set_permissions(&file, std::fs::Permissions::from_mode(mode)).unwrap();
+            no_program(&file)
+        };
+        assert!(said(&own, 0o644).unwrap().contains("chmod +x"));
+        assert!(said(b"hello", 0o755).unwrap().contains("is no program"));
+        assert!(said(&own[..40], 0o755).unwrap().contains("is cut off"));
+        assert!(said(&own[..4096], 0o755).unwrap().contains("is cut off"));
+        assert_eq!(said(b"#!/bin/sh\n", 0o755), None);
+        assert_eq!(said(&own, 0o755), None);
+        std::fs::remove_file(&file).unwrap();
+    }
+
+    #[test]
+    fn two_mpis_are_named() {
+        let library = Some(("libmpi.so.12".into(), Family::Mpich));
+        let all = vec!["libmpi.so.12".into(), "libmpi.so.40".into()];
+        let found = in_the_way(&ProgramAbi { library, all, ..ProgramAbi::default() });
+        assert!(found[0].words.contains("two MPIs") && found[0].words.contains("Open MPI"), "{found:?}");
     }
 
     #[test]
