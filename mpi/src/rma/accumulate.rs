@@ -71,7 +71,7 @@ entry! {
         if get_single(win, (origin, result), at, op) {
             return Ok(());
         }
-        get_longer(win, (origin, result), at, op)
+        get_longer(win, RmaCall::GetAccumulate, (origin, result), at, op)
     }
 
     /// [`MPI_Get_accumulate`] as a request.
@@ -204,9 +204,9 @@ fn accumulate_longer(
     watch::perform(process, win, &access, |process| combine(process, win, &access)).map(drop)
 }
 
-/// Any other get-accumulate.
+/// Any other get-accumulate, or fetch-and-op.
 #[inline(never)]
-fn get_longer(win: MPI_Win, (origin, result): (Origin, Origin), at: At, op: MPI_Op) -> Result {
+fn get_longer(win: MPI_Win, call: RmaCall, (origin, result): (Origin, Origin), at: At, op: MPI_Op) -> Result {
     let process = enter();
     let is_alike = result.1 == at.2 && result.2 == at.3;
     let into = contiguous_buffer(result.0, result.1, result.2).filter(|_| is_alike);
@@ -216,11 +216,11 @@ fn get_longer(win: MPI_Win, (origin, result): (Origin, Origin), at: At, op: MPI_
         return Ok(());
     }
     let origin = (op != MPI_NO_OP).then_some(origin);
-    let access = RmaAccess::combining(RmaCall::GetAccumulate, origin, Some(result), at, op);
+    let access = RmaAccess::combining(call, origin, Some(result), at, op);
     watch::perform(process, win, &access, |process| combine(process, win, &access)).map(drop)
 }
 
-/// Any other fetch-and-op.
+/// Any other fetch-and-op: a get-accumulate of one element. (Arguments in pairs stay in registers.)
 #[inline(never)]
 fn fetch_longer(
     win: MPI_Win,
@@ -228,16 +228,10 @@ fn fetch_longer(
     (datatype, op): (MPI_Datatype, MPI_Op),
     (rank, displacement): (c_int, MPI_Aint),
 ) -> Result {
-    let (origin, at) = (Origin(address, 1, datatype), At(rank, displacement, 1, datatype));
-    let (process, into) = (enter(), result.bytes());
-    if !into.is_null() && combine_as_usual(&process, win, origin, into, at, op) {
-        return Ok(());
-    }
     expect_predefined(datatype)?;
-    let origin = (op != MPI_NO_OP).then_some(origin);
-    let result = Origin(result.into(), 1, datatype);
-    let access = RmaAccess::combining(RmaCall::FetchAndOp, origin, Some(result), at, op);
-    watch::perform(process, win, &access, |process| combine(process, win, &access)).map(drop)
+    let one = |address: ChoiceBuf| Origin(address, 1, datatype);
+    let at = At(rank, displacement, 1, datatype);
+    get_longer(win, RmaCall::FetchAndOp, (one(address), one(result.into())), at, op)
 }
 
 /// Any other compare-and-swap.
