@@ -224,10 +224,11 @@ fn come_back_or_meet_another() {
 #[cold]
 #[inline(never)]
 fn come_as_the_only_one() -> bool {
-    if IS_OURS.get() {
+    let (oneself, is_ours) = IS_OURS.with(|ours| (ptr::from_ref(ours).addr(), ours.get()));
+    if is_ours {
         return false;
     }
-    let (oneself, caller) = (thread_token(), CALLER.load(Ordering::Relaxed));
+    let caller = CALLER.load(Ordering::Relaxed);
     if caller != 0 {
         crate::check::threads::meet_another(caller == oneself);
     }
