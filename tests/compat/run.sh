@@ -43,6 +43,7 @@ C
     check "a program that mixes two ABIs is refused" mixed
     check "mpirun tells what an unknown --abi is" unknown_abi
     check "tern doctor names the library of a program" doctor
+    check "tern doctor names what no library has" doctor_of_names
     echo "$passed passed, $failed failed, $skipped skipped"
     [ "$failed" -eq 0 ]
 }
@@ -216,6 +217,26 @@ doctor() {
     said=$("$prefix/bin/tern" doctor "$work/one")
     echo "$said"
     grep -q "under mpirun it runs on $prefix/lib/mpich/libmpi.so.12" <<<"$said"
+}
+
+# Of three names one is of Tern's library, and one of a library of the program's own.
+doctor_of_names() {
+    echo 'int mpi_of_my_own(void) { return 0; }' >"$work/own.c"
+    echo 'int MPI_Wtime_of_tomorrow(void) { return 0; }' >"$work/tomorrow.c"
+    cat >"$work/names.c" <<'C'
+int MPI_Init(int *, char ***), mpi_of_my_own(void), MPI_Wtime_of_tomorrow(void);
+int main(void) { MPI_Init(0, 0); return mpi_of_my_own() + MPI_Wtime_of_tomorrow(); }
+C
+    for name in own tomorrow; do
+        ${CC:-cc} -shared -fPIC -o "$work/lib$name.so" "$work/$name.c" || return 1
+    done
+    ${CC:-cc} -o "$work/names" "$work/names.c" -L"$work" -lown -ltomorrow -L"$prefix/lib/mpich" -l:libmpi.so.12 \
+        -Wl,-rpath,"$work" -Wl,-rpath-link,"$prefix/lib" || return 1
+    "$prefix/bin/tern" doctor "$work/names" | grep 'asks for' && return 1
+    ${CC:-cc} -shared -o "$work/libtomorrow.so" -x c /dev/null || return 1
+    said=$("$prefix/bin/tern" doctor "$work/names")
+    echo "$said"
+    grep -q 'it asks for MPI_Wtime_of_tomorrow, which no library here has' <<<"$said"
 }
 
 # check WHAT COMMAND...: one test. 77 says that it cannot be made here, and `why`.

@@ -26,7 +26,7 @@ pub struct ProgramAbi {
 }
 
 /// Libraries that need no MPI, and that almost every program needs.
-const PLAIN: [&str; 10] = [
+pub(crate) const PLAIN: [&str; 10] = [
     "libc.so",
     "libm.so",
     "libdl.so",

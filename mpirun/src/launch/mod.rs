@@ -12,4 +12,5 @@ pub(crate) mod presets;
 pub(crate) mod program;
 pub(crate) mod resources;
 pub(crate) mod spawn;
+pub(crate) mod symbols;
 pub(crate) mod watchdog;

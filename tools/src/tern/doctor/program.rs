@@ -23,8 +23,30 @@ pub(super) fn findings(program: &Path) -> Vec<Finding> {
     }
     let mut findings = vec![library(&file, &seen)];
     findings.extend(in_the_way(&seen));
+    findings.extend(absent(&programs::absent(&file, &seen, set.as_deref())));
     findings
 }
+
+/// Names that no library has: of a newer standard, of another library alone, or with a slip.
+fn absent(names: &[String]) -> Option<Finding> {
+    let some = names.iter().take(NAMES_MAX).map(String::as_str).collect::<Vec<_>>().join(", ");
+    let more = match names.len().saturating_sub(NAMES_MAX) {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    (!names.is_empty()).then(|| {
+        Finding::bad(
+            WHAT,
+            format!(
+                "it asks for {some}{more}, which no library here has: it ends with 'undefined symbol' where it calls one. \
+                 Names that MPI 5.0 does not have are another library's own"
+            ),
+        )
+    })
+}
+
+/// Names that are told of a program.
+const NAMES_MAX: usize = 5;
 
 /// As a shell finds it.
 fn found(program: &Path) -> Option<PathBuf> {
