@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Builds mpi4py with the mpicc of an installed Tern (once; kept under build/) and runs its test suite with
 # 1, 2, 3 and 4 ranks, and its collectives, topologies and files with 5, which is no even number and no power of two.
+# Then pools of processes (mpi4py.futures) compute a picture, tests/mpi4py-pool.py.
 # tests/mpi4py-skip.txt names what is left out and why. The last line sums up.
 #
 # usage: mpi4py.sh PREFIX [RANKS ...]
@@ -34,6 +35,8 @@ main() {
     done
     if ((${#ranks[@]} == 0)); then
         MPI4PY_ARGS="${MPI4PY_ARGS:--v -i test_cco -i test_comm_topo -i test_file -i test_io}" run_suite 5
+        pool "a pool that spawns its workers" 1 tests/mpi4py-pool.py 3
+        pool "a pool of ranks" 4 -m mpi4py.futures tests/mpi4py-pool.py 3
     fi
     echo "$passed passed, $failed failed, $left_out skipped"
     ((failed == 0))
@@ -96,6 +99,18 @@ run_suite() {
         "$home/venv/bin/python" -u "$home/source/test/main.py" --no-builddir --xfile "$home/skip" \
         "${modules[@]}" ${MPI4PY_ARGS:--v} >"$home/run-$n.log" 2>&1 || status=$?
     count_results "$n" "$status"
+}
+
+# pool WHAT RANKS ARGUMENT...: a computation by mpi4py.futures.
+pool() {
+    local log="$home/pool.log"
+    if launch "$2" "$home/venv/bin/python" "${@:3}" >"$log" 2>&1 && grep -q '^pool of 3: ok$' "$log"; then
+        passed=$((passed + 1))
+        return
+    fi
+    failed=$((failed + 1))
+    echo "mpi4py: $1 failed:"
+    tail -n 40 "$log"
 }
 
 launch() {

@@ -97,6 +97,10 @@ pub const ASKS_PER_LOOK_MAX: u64 = 64;
 /// Looks at the clock that follow each other sooner may be farther apart; after a longer time each call looks again.
 pub const LOOK_EVERY: Duration = Duration::from_millis(5);
 
+/// Calls that ask with this much time for each poll, or more, each look at everything, the network and its timers too: what a program that sleeps in between
+/// waits for would otherwise take as many calls as a spinning one makes in microseconds. A look takes up to 10 µs.
+pub const SELDOM: Duration = Duration::from_micros(100);
+
 /// Requests and messages that a report of where this rank stands shows of each kind.
 pub const BOARD_ITEMS_MAX: usize = 4;
 

@@ -182,12 +182,23 @@ pub fn look_again(process: LockGuard, what: impl FnOnce(&Process) -> Waiting) ->
     if moved || process.waiting.polls < process.waiting.polling.look_at {
         return process;
     }
-    polling::asked(&mut process, what);
+    if polling::asked(&mut process, what) {
+        process = look_far(process);
+    }
     if !process.waiting.oversubscribed {
         return process;
     }
     process.waiting.polling.look_at = 0;
     progress(yield_core(process, false).0).0
+}
+
+/// Takes what has arrived over the network, too, and sees to its timers: seldom calls look at everything.
+#[cold]
+fn look_far(mut process: LockGuard) -> LockGuard {
+    if let Some(engine) = process.engine_mut() {
+        engine.transport().look_soon();
+    }
+    progress(process).0
 }
 
 /// Takes what has arrived and moves on what it was for; whether there was anything.

@@ -227,6 +227,7 @@ fn settle_in(process: &mut Process) {
     (process.waiting.polls_per_yield, process.waiting.polls_at_once, process.waiting.listens) =
         (per_yield, at_once, listens);
     (process.waiting.spin_polls_max, process.waiting.spin_polls_most) = (most, most);
+    process.waiting.polling.look_at = 0;
     if let Some(old) = process.waiting.bell.replace(bell) {
         old.ring();
     }

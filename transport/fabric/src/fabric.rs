@@ -223,6 +223,11 @@ impl Fabric {
         self.network.is_some()
     }
 
+    /// The next poll looks at the network, at who dials, and at timers, though most do not beside shared memory.
+    pub fn look_soon(&self) {
+        self.network.iter().for_each(|network| network.look_soon());
+    }
+
     /// Whether messages that were taken are still in this process: somebody must poll, though the program does not.
     #[inline]
     pub fn has_unsent(&mut self) -> bool {

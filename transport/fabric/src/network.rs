@@ -559,6 +559,10 @@ impl Network {
         any
     }
 
+    pub(super) fn look_soon(&self) {
+        self.tcp.look_soon();
+    }
+
     pub(super) fn poll_first(&mut self, peer: Peer, sink: &mut impl Sink) -> bool {
         if self.has_poll_first() { self.tcp.poll_first(peer, sink) } else { self.poll(sink) }
     }
