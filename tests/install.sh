@@ -17,6 +17,7 @@ main() {
     check "the wrappers are one file" wrappers_are_one
     check "each wrapper answers --showme" wrappers_answer
     check "mpicc --version names Tern after the compiler" version_names_tern
+    check "whoever asks a wrapper may stop reading" may_stop_reading
     check "mpirun, mpiexec and the wrappers have manual pages" has_pages
     check "each function of MPI has a manual page" has_function_pages
     check "shells complete tern, mpirun and mpiexec" has_completions
@@ -77,6 +78,13 @@ version_names_tern() {
     "$prefix/bin/mpicc" --version >"$work/version" || return 1
     cat "$work/version"
     [ "$(head -n 1 "$work/version")" = "$(cc --version | head -n 1)" ] && grep -q '^mpicc: calls cc with Tern ' "$work/version"
+}
+
+may_stop_reading() {
+    for question in --version -show --showme:version; do
+        { "$prefix/bin/mpicc" "$question" 2>"$work/complaints"; echo $? >"$work/status"; } | true
+        [ ! -s "$work/complaints" ] && grep -qx 0 "$work/status" || { cat "$work/complaints"; return 1; }
+    done
 }
 
 has_pages() {

@@ -26,6 +26,7 @@ mod tree;
 mod watch;
 
 use std::ffi::OsString;
+use std::io::Write;
 use std::process::ExitCode;
 
 use cli::options::CommandRequest;
@@ -101,21 +102,19 @@ fn take_allocation(settings: &mut plan::PlanSettings) -> Result<(), Refusal> {
     Ok(())
 }
 
+/// Says what was asked for. Whoever asked may have read enough already, as `head` does.
+fn answer(words: impl std::fmt::Display) -> u8 {
+    let mut out = std::io::stdout();
+    let _ = write!(out, "{words}").and_then(|()| out.flush());
+    0
+}
+
 fn serve(arguments: Vec<OsString>) -> Result<u8, Refusal> {
     let request = options::parse(arguments, |name| std::env::var(name).ok())?;
     match request {
-        CommandRequest::Help => {
-            print!("{}", definition::command().render_help());
-            Ok(0)
-        }
-        CommandRequest::Version => {
-            println!("mpirun (Tern) {}", env!("CARGO_PKG_VERSION"));
-            Ok(0)
-        }
-        CommandRequest::Info => {
-            print!("{}", about());
-            Ok(0)
-        }
+        CommandRequest::Help => Ok(answer(definition::command().render_help())),
+        CommandRequest::Version => Ok(answer(concat!("mpirun (Tern) ", env!("CARGO_PKG_VERSION"), "\n"))),
+        CommandRequest::Info => Ok(answer(about())),
         CommandRequest::Run(mut settings) => {
             take_allocation(&mut settings)?;
             habits::remark_on(&mut settings, std::env::vars_os());

@@ -109,6 +109,16 @@ fn help_and_version() {
 }
 
 #[test]
+fn whoever_asks_may_stop_reading() {
+    for question in ["--help", "--version", "-info"] {
+        let (reader, writer) = std::io::pipe().unwrap();
+        drop(reader);
+        let outcome = command(&[question]).stdout(writer).output().unwrap();
+        assert!(outcome.status.success() && outcome.stderr.is_empty(), "{question}: {outcome:?}");
+    }
+}
+
+#[test]
 fn this_machine_may_be_named() {
     let outcome = mpirun(&["-host", "localhost:3", "echo", "x"]);
     assert_eq!(outcome.stdout, "x\n".repeat(3));

@@ -16,7 +16,8 @@ mod request;
 mod words;
 
 use std::ffi::{OsStr, OsString};
-use std::os::unix::process::CommandExt;
+use std::io::Write;
+use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::Path;
 use std::process::{Command, ExitCode};
 
@@ -52,7 +53,7 @@ fn work(name: &str, args: Vec<OsString>) -> Result<(), String> {
                 // The answer is right nevertheless, for the day when the compiler works.
                 let _told = modules::ensure(&tree, &compiler).map_err(|error| eprintln!("{name}: {error}"));
             }
-            println!("{}", query.answer(&compiler, &tree, &request));
+            say(&query.answer(&compiler, &tree, &request));
             Ok(())
         }
         None if request.asks_version() => tell_version(name, &compiler),
@@ -60,13 +61,25 @@ fn work(name: &str, args: Vec<OsString>) -> Result<(), String> {
     }
 }
 
+/// What a compiler dies of whose answer nobody reads to its end.
+const SIGPIPE: i32 = 13;
+
+/// A line for whoever asked, who may have read enough already, as `head` does.
+fn say(line: &str) {
+    let _ = writeln!(std::io::stdout(), "{line}");
+}
+
 /// The compiler's own answer, then Tern: build systems look at the first line.
 fn tell_version(name: &str, compiler: &Compiler) -> Result<(), String> {
     let (program, arguments) = (&compiler.words[0], &compiler.words[1..]);
     let status = Command::new(program).args(arguments).arg("--version").status();
     let status = status.map_err(|error| cannot_start(compiler, program, &error))?;
-    println!("{name}: calls {} with Tern {}", words::quote(&compiler.words), env!("CARGO_PKG_VERSION"));
-    if status.success() { Ok(()) } else { Err(format!("{}: {status}", program.to_string_lossy())) }
+    say(&format!("{name}: calls {} with Tern {}", words::quote(&compiler.words), env!("CARGO_PKG_VERSION")));
+    if status.success() || status.signal() == Some(SIGPIPE) {
+        Ok(())
+    } else {
+        Err(format!("{}: {status}", program.to_string_lossy()))
+    }
 }
 
 /// Becomes the compiler; returns only if that fails.
