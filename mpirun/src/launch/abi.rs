@@ -7,7 +7,7 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use crate::launch::elf::Needs;
-use crate::launch::family::{Abi, Family};
+use crate::launch::family::Family;
 use crate::launch::loader;
 
 /// What was found out about a program.
@@ -26,7 +26,7 @@ pub struct ProgramAbi {
 }
 
 /// Libraries that need no MPI, and that almost every program needs.
-pub(crate) const PLAIN: [&str; 10] = [
+const PLAIN: [&str; 10] = [
     "libc.so",
     "libm.so",
     "libdl.so",
@@ -40,7 +40,7 @@ pub(crate) const PLAIN: [&str; 10] = [
 ];
 
 /// Files that are looked at for one program.
-const FILES_MAX: usize = 400;
+pub(super) const FILES_MAX: usize = 400;
 
 /// Interpreters whose programs load libraries while they run.
 const INTERPRETERS: [&str; 4] = ["python", "pypy", "julia", "ipython"];
@@ -105,7 +105,7 @@ fn note(seen: &mut ProgramAbi, needs: &Needs, file: &Path) {
 }
 
 /// The libraries that a file needs and that were not looked at before. MPI libraries themselves are not.
-fn further(needs: &Needs, set: Option<&OsStr>, known: &mut HashSet<String>) -> Vec<PathBuf> {
+pub(super) fn further(needs: &Needs, set: Option<&OsStr>, known: &mut HashSet<String>) -> Vec<PathBuf> {
     let is_plain = |name: &String| PLAIN.iter().any(|plain| name.starts_with(plain));
     let names = needs.libraries.iter().filter(|name| !is_plain(name) && Family::of(name).is_none());
     let fresh: Vec<&String> = names.filter(|name| known.insert((*name).clone())).collect();
@@ -149,9 +149,8 @@ pub fn nowhere(program: &Path, seen: &ProgramAbi, set: Option<&OsStr>) -> Option
     }
     let needs = Needs::of(program)?;
     let is_nowhere = |name: &&String| {
-        let Some(family) = Family::of(name) else { return false };
-        let own = loader::folder_of(Abi::from(family)).or_else(loader::own_folder);
-        !own.is_some_and(|folder| folder.join(name).exists())
+        Family::of(name).is_some()
+            && loader::own_library(name).is_none()
             && loader::find(name, &needs.folders, set).is_none()
     };
     needs.libraries.iter().find(is_nowhere).cloned()

@@ -101,6 +101,12 @@ pub fn folder_of(abi: Abi) -> Option<PathBuf> {
     Some(own_folder()?.join(abi.folder()?)).filter(|folder| folder.is_dir())
 }
 
+/// Tern's own file of a library of MPI, if it has one.
+pub(crate) fn own_library(name: &str) -> Option<PathBuf> {
+    let folder = folder_of(Abi::from(Family::of(name)?)).or_else(own_folder)?;
+    Some(folder.join(name)).filter(|file| file.exists())
+}
+
 /// Whether a library is one of Tern's, and the loader does not find it.
 fn is_lacking(name: &str, linked: &[PathBuf], set: Option<&OsStr>, own: &Path) -> bool {
     Family::of(name) == Some(Family::Standard) && own.join(name).exists() && find(name, linked, set).is_none()

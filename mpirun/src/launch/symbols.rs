@@ -1,6 +1,6 @@
 //! Names of MPI that a program takes from its libraries, and that none of them has.
 
-use std::collections::{HashSet, VecDeque};
+use std::collections::HashSet;
 use std::ffi::OsStr;
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -8,16 +8,13 @@ use std::path::{Path, PathBuf};
 use object::read::elf::ElfFile64;
 use object::{Endianness, Object, ObjectSymbol, ReadCache};
 
-use crate::launch::abi::{PLAIN, ProgramAbi};
+use crate::launch::abi::{self, FILES_MAX, ProgramAbi};
 use crate::launch::elf::Needs;
-use crate::launch::family::{Abi, Family};
+use crate::launch::family::Family;
 use crate::launch::loader;
 
 /// How names of MPI begin, in C and in Fortran, and those of the data of MPICH and Open MPI.
 const BEGINNINGS: [&str; 8] = ["MPI_", "PMPI_", "MPIX_", "MPIR_", "mpi_", "pmpi_", "ompi_", "mpix_"];
-
-/// Libraries that are looked at for one program.
-const FILES_MAX: usize = 400;
 
 /// The names of MPI that a program itself asks for and that no library has, neither Tern's nor another that it is linked to. They are in
 /// the order of the program. `set` are the folders of `LD_LIBRARY_PATH`.
@@ -40,29 +37,20 @@ pub fn absent(program: &Path, seen: &ProgramAbi, set: Option<&OsStr>) -> Vec<Str
 /// All libraries that the loader would load with a program; of MPI, Tern's.
 fn libraries(program: &Path, set: Option<&OsStr>) -> Vec<PathBuf> {
     let mut known = HashSet::new();
-    let mut next = VecDeque::from([program.to_owned()]);
-    let mut libraries = Vec::new();
-    while let Some(file) = next.pop_front() {
-        let Some(needs) = Needs::of(&file) else { continue };
-        for name in needs.libraries.iter().filter(|name| !PLAIN.iter().any(|plain| name.starts_with(plain))) {
-            if libraries.len() == FILES_MAX || !known.insert(name.clone()) {
-                continue;
-            }
-            let library = of_tern(name).or_else(|| loader::find(name, &needs.folders, set));
-            next.extend(library.clone());
-            libraries.extend(library);
+    let mut files = vec![program.to_owned()];
+    let mut next = 0;
+    while next < files.len().min(FILES_MAX) {
+        if let Some(needs) = Needs::of(&files[next]) {
+            let of_mpi = needs.libraries.iter().filter(|name| Family::of(name).is_some());
+            let fresh = of_mpi.filter(|name| known.insert((*name).clone()));
+            files.extend(fresh.filter_map(|name| {
+                loader::own_library(name).or_else(|| loader::find(name, &needs.folders, set))
+            }));
+            files.extend(abi::further(&needs, set, &mut known));
         }
+        next += 1;
     }
-    libraries
-}
-
-/// Tern's file of a library of MPI.
-fn of_tern(name: &str) -> Option<PathBuf> {
-    let folder = match Family::of(name)? {
-        Family::Standard => loader::own_folder()?,
-        family => loader::folder_of(Abi::from(family))?,
-    };
-    Some(folder.join(name)).filter(|file| file.exists())
+    files.split_off(1)
 }
 
 /// What a file does with a name.

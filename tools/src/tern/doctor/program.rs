@@ -2,6 +2,10 @@
 
 use std::path::{Path, PathBuf};
 
+use object::Endianness;
+use object::elf::{ELFMAG, FileHeader64};
+use object::read::ReadCache;
+use object::read::elf::{FileHeader, ProgramHeader};
 use tern_mpirun::programs::{self, Abi, Family, ProgramAbi};
 
 use super::Finding;
@@ -95,43 +99,33 @@ fn no_program(file: &Path) -> Option<String> {
         // Who may not read a program may run it.
         Err(_) => return None,
     };
-    let mut head = [0; HEAD_BYTES];
+    let mut head = [0; 4];
     let read = open.read_at(&mut head, 0).unwrap_or(0);
     if head.starts_with(b"#!") {
         return None;
     }
-    if !head.starts_with(b"\x7fELF") {
+    if head[..read] != ELFMAG {
         return Some(format!(
             "{name} is no program: it begins neither as one nor with #! and an interpreter"
         ));
     }
-    let cut = read < HEAD_BYTES || {
-        let segments = u64::from(u16_at(&head, SEGMENTS_AT));
-        (0..segments).any(|number| {
-            let mut segment = [0; SEGMENT_BYTES];
-            let at = u64_at(&head, TABLE_AT).saturating_add(number * SEGMENT_BYTES as u64);
-            open.read_exact_at(&mut segment, at).is_err()
-                || u64_at(&segment, OFFSET_AT).saturating_add(u64_at(&segment, LENGTH_AT)) > about.len()
-        })
-    };
-    cut.then(|| format!("{name} is cut off: it has {} bytes, and says that it has more", about.len()))
+    is_cut_off(open, about.len())
+        .then(|| format!("{name} is cut off: it has {} bytes, and says that it has more", about.len()))
 }
 
-/// The head of an executable of 64 bits: where the table of its segments is, and how many it has.
-const HEAD_BYTES: usize = 64;
-const TABLE_AT: usize = 32;
-const SEGMENTS_AT: usize = 56;
-/// An entry of that table: where in the file the segment is, and how many bytes are there.
-const SEGMENT_BYTES: usize = 56;
-const OFFSET_AT: usize = 8;
-const LENGTH_AT: usize = 32;
-
-fn u16_at(bytes: &[u8], at: usize) -> u16 {
-    bytes[at..].first_chunk().map_or(0, |word| u16::from_le_bytes(*word))
-}
-
-fn u64_at(bytes: &[u8], at: usize) -> u64 {
-    bytes[at..].first_chunk().map_or(0, |word| u64::from_le_bytes(*word))
+/// Whether a program of 64 bits lacks bytes that its head or the table of its segments speaks of.
+fn is_cut_off(open: std::fs::File, bytes: u64) -> bool {
+    let file = ReadCache::new(open);
+    let reach = FileHeader64::<Endianness>::parse(&file).and_then(|header| {
+        let endian = header.endian()?;
+        let segments = header.program_headers(endian, &file)?;
+        let ends = segments.iter().map(|segment| {
+            let (offset, bytes) = segment.file_range(endian);
+            offset.saturating_add(bytes)
+        });
+        Ok(ends.max().unwrap_or(0))
+    });
+    reach.map_or(true, |reach| reach > bytes)
 }
 
 fn library(file: &Path, seen: &ProgramAbi) -> Finding {
