@@ -240,6 +240,7 @@ impl EngineCore {
             Some(HeaderKind::PartitionedBound) => self.partitioned_bound(from, payload),
             Some(HeaderKind::PartitionedDone) => self.partitioned_done(from, payload),
             Some(HeaderKind::PartitionOffer) => self.partition_offered(from, payload),
+            Some(HeaderKind::PartitionPut) => self.partition_put(from, payload),
             // Its credits have been taken already.
             Some(HeaderKind::Credits | HeaderKind::PartitionedOpen | HeaderKind::PartitionedClose) | None => {
             }

@@ -57,6 +57,10 @@ pub const TAKEN_IN_A_ROW_MAX: u32 = 32;
 /// make others ready. From here on one run moves as fast as a longer one.
 pub const GATHERED_BYTES_MAX: u64 = 1 << 20;
 
+/// Where both sides copy a half of a run of partitions, the sender's is up to so much longer: it ends with a page, and the
+/// receiver begins later.
+pub const HALVED_TO_BYTES: u64 = 4 * 1024;
+
 /// A part of a partitioned send from here on is left to the receiver to get, where the sender computes between its partitions: the
 /// sender's copy of it would be time that it does not compute, and takes longer than its offer.
 pub const LEFT_BYTES_MIN: u64 = 4 * 1024;

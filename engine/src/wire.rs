@@ -44,6 +44,8 @@ pub enum HeaderKind {
     Partition,
     /// Request of a rendezvous for a part of a partitioned send; begins with [`PartOffer`].
     PartitionOffer,
+    /// The sender has put a part into the receive buffer; begins with [`PartPut`].
+    PartitionPut,
     /// A partitioned send without bytes is ready; begins with the partitioned receive.
     PartitionedDone,
     /// One side has freed its partitioned request; begins with its number and 1 if it was the sender.
@@ -88,17 +90,18 @@ impl HeaderKind {
             14 => HeaderKind::PartitionedStart,
             15 => HeaderKind::Partition,
             16 => HeaderKind::PartitionOffer,
-            17 => HeaderKind::PartitionedDone,
-            18 => HeaderKind::PartitionedClose,
-            19 => HeaderKind::RmaPut,
-            20 => HeaderKind::RmaGet,
-            21 => HeaderKind::RmaCombine,
-            22 => HeaderKind::RmaFetch,
-            23 => HeaderKind::RmaSwap,
-            24 => HeaderKind::RmaOpen,
-            25 => HeaderKind::RmaLayout,
-            26 => HeaderKind::RmaSync,
-            27 => HeaderKind::RmaTold,
+            17 => HeaderKind::PartitionPut,
+            18 => HeaderKind::PartitionedDone,
+            19 => HeaderKind::PartitionedClose,
+            20 => HeaderKind::RmaPut,
+            21 => HeaderKind::RmaGet,
+            22 => HeaderKind::RmaCombine,
+            23 => HeaderKind::RmaFetch,
+            24 => HeaderKind::RmaSwap,
+            25 => HeaderKind::RmaOpen,
+            26 => HeaderKind::RmaLayout,
+            27 => HeaderKind::RmaSync,
+            28 => HeaderKind::RmaTold,
             _ => return None,
         })
     }
@@ -200,15 +203,15 @@ pub struct Open {
     pub receiver: Id,
     /// Bytes of its buffer.
     pub room: u64,
-    /// Whether its buffer is contiguous.
-    pub contiguous: bool,
+    /// Address of its buffer, if it is contiguous; otherwise 0.
+    pub addr: u64,
 }
 
 impl Open {
     /// As bytes.
     pub fn extended(&self) -> ExtendedHeader {
         let who = u64::from(self.number) | u64::from(self.receiver.raw()) << 32;
-        ExtendedHeader::EMPTY.with(who).with(self.room).with(u64::from(self.contiguous))
+        ExtendedHeader::EMPTY.with(who).with(self.room).with(self.addr)
     }
 
     /// From bytes.
@@ -216,8 +219,7 @@ impl Open {
         let mut reader = ExtendedHeaderReader(payload);
         let who = reader.number()?;
         let receiver = Id::from_raw((who >> 32) as u32);
-        let (room, contiguous) = (reader.number()?, reader.number()?);
-        Some(Open { number: who as u32, receiver, room, contiguous: contiguous != 0 })
+        Some(Open { number: who as u32, receiver, room: reader.number()?, addr: reader.number()? })
     }
 }
 
@@ -280,6 +282,30 @@ impl PartOffer {
         let (receiver, offset) = (reader.id()?, reader.number()?);
         let (sender, len, addr) = (reader.id()?, reader.number()?, reader.number()?);
         Some(PartOffer { receiver, offset, offer: Offer { sender, len, addr, signature: 0 } })
+    }
+}
+
+/// A part of a partitioned send that its sender has put in its place.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct PartPut {
+    /// The partitioned receive.
+    pub receiver: Id,
+    /// First byte of the part.
+    pub offset: u64,
+    /// Its length.
+    pub len: u64,
+}
+
+impl PartPut {
+    /// As bytes.
+    pub fn extended(&self) -> ExtendedHeader {
+        ExtendedHeader::EMPTY.with_id(self.receiver).with(self.offset).with(self.len)
+    }
+
+    /// From bytes.
+    pub fn parse(payload: &[u8]) -> Option<Self> {
+        let mut reader = ExtendedHeaderReader(payload);
+        Some(PartPut { receiver: reader.id()?, offset: reader.number()?, len: reader.number()? })
     }
 }
 
@@ -371,13 +397,15 @@ mod tests {
     #[test]
     fn what_partitions_say_is_read() {
         let (sender, receiver) = (Id::from_raw(5), Id::from_raw(6));
-        let open = Open { number: u32::MAX, receiver, room: 1 << 50, contiguous: true };
+        let open = Open { number: u32::MAX, receiver, room: 1 << 50, addr: 1 << 46 };
         assert_eq!(Open::parse(open.extended().bytes()), Some(open));
         let bound = Bound { sender, receiver, total: 9, signature: 3 };
         assert_eq!(Bound::parse(bound.extended().bytes()), Some(bound));
         let offer = Offer { sender, len: 4, addr: 2, signature: 0 };
         let part = PartOffer { receiver, offset: 7, offer };
         assert_eq!(PartOffer::parse(part.extended().bytes()), Some(part));
+        let put = PartPut { receiver, offset: 7, len: 4 };
+        assert_eq!(PartPut::parse(put.extended().bytes()), Some(put));
         assert_eq!(Open::parse(&open.extended().bytes()[..23]), None);
     }
 

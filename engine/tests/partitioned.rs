@@ -253,6 +253,38 @@ fn small_partitions_leave_together_and_the_wire_has_no_more_than_a_run() {
     assert_eq!(pair.ends(send, receive), (SENT, received(256)));
 }
 
+/// Each side copies a half; what the kernel refuses goes otherwise, and is not tried again.
+#[test]
+fn both_halves_of_a_run_arrive_whatever_becomes_of_their_copies() {
+    let limits =
+        Limits { eager_bytes_max: 4096, get: true, put: true, cooperative_copy: true, prefers_send: false };
+    let len = 3 << 14;
+    for (seed, transfers_max) in [0, 1, 2, 3, 4, usize::MAX].into_iter().cycle().take(60).enumerate() {
+        let conditions = Conditions { slow: seed % 2 != 0, transfers_max, ..Conditions::good(limits) };
+        let mut pair = Pair::new(conditions, EngineSettings::default(), seed as u64);
+        let (send, receive, from, into) = pair.buffers(len, [16, 4]);
+        for round in 0..4 {
+            from.write(0, &contents(round, len));
+            pair.start(send, receive);
+            pair.poll();
+            pair.net.sent();
+            assert_eq!(pair.engines[0].ready(send, 0, 15, false), Ok(()));
+            for _ in 0..20 {
+                pair.poll();
+            }
+            assert_eq!(
+                pair.ends(send, receive),
+                (SENT, received(len as u64)),
+                "{transfers_max}, round {round}"
+            );
+            assert_eq!(bytes_of(&into), contents(round, len), "{transfers_max}, round {round}");
+            let puts = pair.net.sent().iter().any(|&(_, kind)| kind == HeaderKind::PartitionPut);
+            assert!(puts || transfers_max < 10, "no half was put");
+            assert!(!puts || transfers_max > 0, "a half was put that was refused");
+        }
+    }
+}
+
 /// Any divisions, buffers, orders and networks; a failure is a seed.
 #[test]
 fn whatever_becomes_ready_arrives_in_its_place() {

@@ -221,6 +221,13 @@ pub const MANY_BYTES_MIN: usize = 32 << 10;
 /// of a processor with 3 GHz. Whoever only makes partitions ready needs a tenth of that for each.
 pub const PARTITIONS_HURRY_TICKS: u64 = 1500;
 
+/// After so many partitions in a row without computation before them, only some of the next ones look at the clock, which takes a
+/// third of their time.
+pub const PARTITIONS_CALM: u32 = 16;
+
+/// One of so many does then. So few more may wait for company when the program begins to compute.
+pub const PARTITIONS_UNCLOCKED: u32 = 4;
+
 /// How often a read of a performance variable tries to look at the state of MPI while another thread is there. After that it gives what it
 /// saw last: a signal handler may have interrupted that very thread.
 pub const LOOKS_MAX: u32 = 1000;

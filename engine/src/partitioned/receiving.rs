@@ -7,9 +7,10 @@ use crate::arrival::TOKEN_FRAGMENT;
 use crate::engine::{Action, Engine, EngineCore};
 use crate::matching::{Envelope, Pattern};
 use crate::receive::fault;
+use crate::rendezvous::RendezvousMethod;
 use crate::request::{EngineRequest, RequestOwner, RequestState, Status};
 use crate::slab::Id;
-use crate::wire::{Bound, ExtendedHeader, ExtendedHeaderReader, HeaderKind, Open, PartOffer};
+use crate::wire::{Bound, ExtendedHeader, ExtendedHeaderReader, HeaderKind, Open, PartOffer, PartPut};
 use tern_mem::UserBuf;
 use tern_transport::{Header, Landing, Peer, Token, Transport};
 
@@ -45,8 +46,8 @@ impl<T: Transport> Engine<T> {
         }
         if !std::mem::replace(&mut receiving.is_open, true) {
             let buf = &receiving.what.buf;
-            let (room, contiguous) = (buf.len() as u64, buf.as_contiguous().is_some());
-            let open = Open { number: pair.number, receiver: id, room, contiguous };
+            let addr = buf.as_contiguous().map_or(0, |(addr, _)| addr as u64);
+            let open = Open { number: pair.number, receiver: id, room: buf.len() as u64, addr };
             self.say(pair, own, HeaderKind::PartitionedOpen, open.extended());
         } else if let Some(send) = send {
             self.control(pair.peer, HeaderKind::PartitionedStart, ExtendedHeader::EMPTY.with_id(send.id));
@@ -202,5 +203,20 @@ impl EngineCore {
         request.buf = section;
         request.state = RequestState::Gets { answer: None };
         self.actions.push_back(Action::Begin { receiver: id, from, offer });
+    }
+
+    /// The sender has put a part in its place.
+    pub(crate) fn partition_put(&mut self, from: Peer, payload: &[u8]) {
+        let Some(PartPut { receiver, offset, len }) = PartPut::parse(payload) else { return };
+        let Some(receiving) = self.receiving(receiver) else { return };
+        if !receiving.place(from, offset, len) {
+            return;
+        }
+        let PartitionedPair { context, tag, .. } = receiving.pair;
+        let envelope = Envelope { context, source: receiving.source, tag };
+        let over = receiving.landed(offset, len);
+        self.count_rendezvous(from, RendezvousMethod::Put, envelope, len);
+        self.count_receive(from, len);
+        self.end_of_round(receiver, over);
     }
 }

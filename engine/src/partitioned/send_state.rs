@@ -49,6 +49,8 @@ pub(crate) struct Sending {
     /// A send without bytes: the receiver has been told in this round.
     pub(super) told: bool,
     pub(super) fault: Option<MessageFault>,
+    /// A part could not be put: no other one is tried.
+    pub(super) puts_fail: bool,
     pub(super) is_closed: bool,
     pub(super) is_over: bool,
 }
@@ -58,7 +60,8 @@ pub(crate) struct Sending {
 pub(super) struct PartitionTarget {
     pub(super) id: Id,
     pub(super) room: u64,
-    pub(super) contiguous: bool,
+    /// Address of its buffer, if it is contiguous; otherwise 0.
+    pub(super) addr: u64,
 }
 
 impl Default for Sending {
@@ -90,6 +93,7 @@ impl Sending {
             under_way: 0,
             told: false,
             fault: None,
+            puts_fail: false,
             is_closed: false,
             is_over: false,
         }

@@ -4,14 +4,15 @@ use super::pair::{Division, PartitionedId, PartitionedPair};
 use super::send_state::{PartitionTarget, ReadyError, Sending};
 use super::{Round, fault_of};
 use crate::engine::{Action, Engine, EngineCore};
-use crate::limits::{FRAGMENT_BYTES_MAX, GATHERED_BYTES_MAX, LEFT_BYTES_MIN, UNMADE_MAX};
+use crate::limits::{FRAGMENT_BYTES_MAX, GATHERED_BYTES_MAX, HALVED_TO_BYTES, LEFT_BYTES_MIN, UNMADE_MAX};
 use crate::matching::{Envelope, Pattern};
 use crate::peers::FifoEntry;
 use crate::request::{EngineRequest, MessageFault, RequestOwner, RequestState, Status};
+use crate::settings::Rendezvous;
 use crate::slab::Id;
-use crate::wire::{Bound, ExtendedHeader, ExtendedHeaderReader, HeaderKind, Offer, Open, PartOffer};
+use crate::wire::{Bound, ExtendedHeader, ExtendedHeaderReader, HeaderKind, Offer, Open, PartOffer, PartPut};
 use tern_mem::UserBuf;
-use tern_transport::{Am, Full, Header, Peer, Transport};
+use tern_transport::{Am, Full, Header, Peer, Remote, Transfer, Transport};
 
 /// How a run of ready bytes leaves.
 enum PartRoute {
@@ -214,9 +215,16 @@ impl<T: Transport> Engine<T> {
         let Some(sending) = self.core.sending(id) else { return Ok(()) };
         let (peer, Some(receive)) = (sending.pair.peer, sending.receive) else { return Ok(()) };
         let (buf, leaves_work) = (sending.what.buf.clone(), sending.leaves_work());
-        let (route, len) = self.part_route(peer, &buf, receive.contiguous, leaves_work, len);
-        self.core.count_part(peer, matches!(route, PartRoute::Offered), len);
+        let may_put = !sending.puts_fail && !leaves_work;
+        let (route, len) = self.part_route(peer, &buf, receive.addr != 0, leaves_work, len);
+        let is_offered = matches!(route, PartRoute::Offered);
+        let kept = if may_put && is_offered { self.own_half(peer, len) } else { 0 };
+        self.core.count_part(peer, is_offered, len);
         match route {
+            PartRoute::Offered if kept > 0 => {
+                self.push_offer(id, peer, &buf, receive.id, from, len - kept)?;
+                self.put_part(id, peer, &buf, &receive, from + len - kept, kept);
+            }
             PartRoute::Offered => self.push_offer(id, peer, &buf, receive.id, from, len)?,
             PartRoute::ZeroCopy => self.push_zero_copy(id, peer, &buf, receive.id, from, len)?,
             PartRoute::Copied => self.push_copied(id, peer, &buf, receive.id, from, len)?,
@@ -256,6 +264,40 @@ impl<T: Transport> Engine<T> {
             _ => (PartRoute::ZeroCopy, zero_copy_bytes),
         };
         (route, len.min(most.clamp(1, FRAGMENT_BYTES_MAX) as u64))
+    }
+
+    /// How much of an offered run this side had better put itself: the end of a short one that both would copy. To agree on chunks
+    /// takes a message there and back, for which a program that makes partitions ready has not waited. The receiver gets the
+    /// rest alone, for it is too short to be shared once more.
+    fn own_half(&mut self, peer: Peer, len: u64) -> u64 {
+        let limits = self.peer_state(peer).limits;
+        let settings = &self.core.settings;
+        let shared = settings.share_bytes_min as u64;
+        let can = limits.get && limits.put && limits.cooperative_copy && !limits.prefers_send;
+        let both = can && len >= shared && len <= shared.saturating_mul(2);
+        let half = (len / 2 / HALVED_TO_BYTES + 1) * HALVED_TO_BYTES;
+        if both && half < len && settings.rendezvous == Rendezvous::Auto { half } else { 0 }
+    }
+
+    /// Puts a part in its place in the receive buffer, and says so.
+    fn put_part(&mut self, id: Id, peer: Peer, buf: &UserBuf, to: &PartitionTarget, from: u64, len: u64) {
+        let Some(section) = buf.section(from as usize, len as usize) else { return };
+        let request = self.begin_part(id, peer, &section, from, RequestState::Transfers { answer: None });
+        if let Some(request) = self.core.requests.get_mut(request) {
+            request.pattern.tag = TAG_OF_PUT;
+        }
+        self.core.part_begun(id);
+        let into = Remote { addr: to.addr.wrapping_add(from), len };
+        match self.transport.put(peer, &section, into, crate::request::token(request)) {
+            Transfer::Pending => return,
+            Transfer::Done => {}
+            Transfer::Failed(error) => {
+                if let Some(request) = self.core.requests.get_mut(request) {
+                    request.status.fault = Some(MessageFault::Transfer(error));
+                }
+            }
+        }
+        self.core.complete(request);
     }
 
     fn push_copied(
@@ -330,6 +372,9 @@ impl<T: Transport> Engine<T> {
     }
 }
 
+/// Marks the request of a part that this side puts itself.
+const TAG_OF_PUT: i32 = 1;
+
 /// A message with bytes of a partitioned send.
 fn part(buf: &UserBuf, to: Id, from: u64, len: u64) -> Am<'_> {
     let header =
@@ -352,8 +397,28 @@ impl EngineCore {
     pub(super) fn part_sent(&mut self, owner: Id, part: &EngineRequest) {
         let Some(sending) = self.sending(owner) else { return };
         sending.under_way = sending.under_way.saturating_sub(1);
+        if part.pattern.tag == TAG_OF_PUT {
+            return self.part_put(owner, part);
+        }
         sending.fault = sending.fault.or(fault_of(part));
         let over = sending.ends();
+        self.completions += u64::from(over);
+    }
+
+    /// A part has been put, or could not be: then it goes as others do.
+    fn part_put(&mut self, owner: Id, part: &EngineRequest) {
+        let Some(sending) = self.sending(owner) else { return };
+        let (offset, len, peer) = (part.pattern.context, part.buf.len() as u64, part.peer);
+        if fault_of(part).is_some() {
+            sending.puts_fail = true;
+            sending.gather(offset, offset + len);
+            return self.actions.push_back(Action::Partitions(owner));
+        }
+        let over = sending.ends();
+        if let Some(PartitionTarget { id, .. }) = sending.receive {
+            let extended = PartPut { receiver: id, offset, len }.extended();
+            self.actions.push_back(Action::Control { peer, kind: HeaderKind::PartitionPut, extended });
+        }
         self.completions += u64::from(over);
     }
 
@@ -378,8 +443,8 @@ impl EngineCore {
     /// A send has met its receive.
     fn bind(&mut self, id: Id, open: &Open) {
         let Some(sending) = self.sending(id).filter(|sending| sending.receive.is_none()) else { return };
-        let Open { receiver, room, contiguous, .. } = *open;
-        sending.receive = Some(PartitionTarget { id: receiver, room, contiguous });
+        let Open { receiver, room, addr, .. } = *open;
+        sending.receive = Some(PartitionTarget { id: receiver, room, addr });
         let (peer, total) = (sending.pair.peer, sending.what.buf.len() as u64);
         let bound = Bound { sender: id, receiver, total, signature: sending.what.signature };
         self.actions.push_back(Action::Control {

@@ -7,7 +7,7 @@ use crate::core::entry::entry;
 use crate::core::error::{Error, Result, fail};
 use crate::core::process::{Process, enter};
 use crate::core::wait::{self, Waiting};
-use crate::limits::PARTITIONS_HURRY_TICKS;
+use crate::limits::{PARTITIONS_CALM, PARTITIONS_HURRY_TICKS, PARTITIONS_UNCLOCKED};
 use crate::p2p::request::{Callback, Progress, Request, no_request};
 use crate::p2p::status;
 use std::ffi::c_int;
@@ -24,6 +24,8 @@ pub struct PartitionedRequest {
     active: bool,
     /// When the program was last here with a partition of a send.
     last: u64,
+    /// Partitions in a row before which it did not compute.
+    calm: u32,
     comm: MPI_Comm,
     rank: c_int,
     tag: c_int,
@@ -113,7 +115,8 @@ fn init(sends: bool, arguments: &InitArguments, request: Handed<'_, MPI_Request>
     } else {
         receive_side(&mut process, arguments, what)?
     };
-    let object = PartitionedRequest { side, partitions, active: false, last: 0, comm, rank, tag, bytes };
+    let object =
+        PartitionedRequest { side, partitions, active: false, last: 0, calm: 0, comm, rank, tag, bytes };
     request.set(process.new_request(object)?);
     Ok(())
 }
@@ -217,8 +220,16 @@ impl PartitionedRequest {
     /// Whether the program computes between its partitions: then each leaves at once.
     #[inline]
     fn hurries(&mut self) -> bool {
+        self.calm = self.calm.wrapping_add(1);
+        if self.calm > PARTITIONS_CALM && !self.calm.is_multiple_of(PARTITIONS_UNCLOCKED) {
+            return false;
+        }
         let now = ticks();
-        now.wrapping_sub(std::mem::replace(&mut self.last, now)) > PARTITIONS_HURRY_TICKS
+        let hurries = now.wrapping_sub(std::mem::replace(&mut self.last, now)) > PARTITIONS_HURRY_TICKS;
+        if hurries {
+            self.calm = 0;
+        }
+        hurries
     }
 
     #[cold]
