@@ -60,7 +60,7 @@ entry! {
         let facts = facts(fh)?;
         let ready = compared("MPI_File_set_atomicity", comm(fh)?, facts.expect_idle())?;
         once("MPI_File_set_atomicity", &facts, (ready, &[u64::from(flag != 0)]), |()| Ok(()))?;
-        enter().file_mut(fh)?.is_atomic = flag != 0;
+        enter().file_mut(fh)?.set_atomic(flag != 0);
         Ok(())
     }
 

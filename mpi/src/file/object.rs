@@ -10,7 +10,7 @@ use crate::core::table::Table;
 use std::sync::Arc;
 use tern_abi::*;
 use tern_io::access::StreamPart;
-use tern_io::{Hints, Switch, Tuning, View};
+use tern_io::{Hints, PosixFile, Switch, Tuning, View};
 use tern_mem::{Datatype, UserBuf};
 
 /// A file.
@@ -25,6 +25,8 @@ pub struct File {
     pub hints: Hints,
     /// The view of this rank.
     pub view: Arc<FileView>,
+    /// What most accesses need of all this.
+    pub direct: DirectAccess,
     /// This rank's pointer, in elementary types of the view.
     pub position: u64,
     /// `MPI_File_set_atomicity`.
@@ -45,6 +47,36 @@ pub struct FileView {
     pub representation: Representation,
 }
 
+/// What an access needs that is one call of the system: beside that each look at an object elsewhere in memory would be seen.
+pub struct DirectAccess {
+    /// The system's file.
+    pub storage: Arc<PosixFile>,
+    /// Where the view begins in the file, and the bytes of its elementary type.
+    pub first: u64,
+    /// See there.
+    pub etype_bytes: u64,
+    /// Whether reads and writes are made so: the view has no gaps, nothing is converted or locked, and the mode allows it.
+    pub reads: bool,
+    /// See there.
+    pub writes: bool,
+}
+
+impl DirectAccess {
+    /// Of a file to whose view and atomicity this is.
+    pub fn of(facts: &FileFacts, view: &FileView, is_atomic: bool) -> Self {
+        let first = view.view.contiguous_from();
+        let usual = first.is_some() && view.view.etype_bytes() > 0;
+        let can = usual && view.representation.is_plain() && !is_atomic;
+        DirectAccess {
+            storage: facts.storage.clone(),
+            first: first.unwrap_or_default(),
+            etype_bytes: view.view.etype_bytes(),
+            reads: can && facts.allows(false, true),
+            writes: can && facts.allows(true, true),
+        }
+    }
+}
+
 /// A split collective that has begun.
 pub struct Split {
     /// The call that began it.
@@ -58,6 +90,18 @@ pub struct Split {
 }
 
 impl File {
+    /// Sets the view, and the pointer to its begin.
+    pub fn set_view(&mut self, view: FileView) {
+        self.direct = DirectAccess::of(&self.facts, &view, self.is_atomic);
+        (self.view, self.position) = (Arc::new(view), 0);
+    }
+
+    /// Sets the atomicity.
+    pub fn set_atomic(&mut self, is_atomic: bool) {
+        self.is_atomic = is_atomic;
+        self.direct = DirectAccess::of(&self.facts, &self.view, is_atomic);
+    }
+
     /// How an access of this rank alone is made.
     pub fn tuning(&self) -> Tuning {
         let bytes = |switch: Switch, bytes, automatic| match switch {

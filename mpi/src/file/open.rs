@@ -5,7 +5,7 @@ use super::datarep::Representation;
 use super::facts::FileFacts;
 use super::fault::{agree, expect_same, of_system};
 use super::manage::sync;
-use super::object::{File, FileView};
+use super::object::{DirectAccess, File, FileView};
 use super::serve;
 use super::shared_pointer::{PointerOffer, SharedPointer};
 use super::together::{PoolOffer, Together};
@@ -223,7 +223,8 @@ fn open<'a>(
     if hints.access_style.is_some() {
         facts.storage.advise(&hints.advice());
     }
-    let file = File { facts, comm, errhandler, hints, view, position, is_atomic: false, split: None };
+    let direct = DirectAccess::of(&facts, &view, false);
+    let file = File { facts, comm, errhandler, hints, view, direct, position, is_atomic: false, split: None };
     super::verbose::opened(&process, &file);
     let handle = process.objects.files.table.insert(Box::new(file)).map(MPI_File);
     let handle = handle.ok_or_else(|| fail(MPI_ERR_NO_MEM, "2^18 files are open: close some"))?;

@@ -139,6 +139,6 @@ fn set(fh: MPI_File, facts: &Arc<FileFacts>, wanted: Result<ViewArguments>) -> R
     })?;
     let mut process = enter();
     let file = process.file_mut(fh)?;
-    (file.view, file.position) = (Arc::new(wanted.view), 0);
+    file.set_view(wanted.view);
     changed.adopt(&mut process, fh)
 }

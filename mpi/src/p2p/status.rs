@@ -81,6 +81,16 @@ impl StatusOut<'_> {
         }
     }
 
+    /// Writes that so many bytes were moved, as [`StatusOut::store`].
+    #[inline]
+    pub fn store_bytes(self, bytes: u64) {
+        if !self.place.is_null() {
+            let mut status = MPI_Status::EMPTY;
+            set_bytes(&mut status, bytes);
+            self.store(&status);
+        }
+    }
+
     /// Writes the empty status (section 3.7.3), whose error field is set, unless it is ignored.
     pub fn store_empty(self) {
         // SAFETY: as in `store`.
