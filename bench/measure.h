@@ -89,6 +89,29 @@ static inline struct summary measure(const struct team *team, loop_fn loop, void
     return team->rank == 0 ? summarize(samples, count) : (struct summary){0, 0};
 }
 
+// A computation of a fixed amount that stays in registers. One that lasted until a certain time would do less while
+// something else has its core, and hide that.
+static inline void compute_rounds(long rounds) {
+    unsigned long value = 1;
+    for (long i = 0; i < rounds; i++) {
+        value = value * 6364136223846793005UL + 1;
+        __asm__ volatile("" : "+r"(value));
+    }
+}
+
+// How many rounds last so long where nothing is in their way.
+static inline long rounds_of(double seconds) {
+    enum { SAMPLE = 200000, SAMPLES = 20 };
+    double best = 1;
+    for (int i = 0; i < SAMPLES; i++) {
+        double start = now();
+        compute_rounds(SAMPLE);
+        double elapsed = now() - start;
+        best = elapsed < best ? elapsed : best;
+    }
+    return (long)(seconds / best * SAMPLE);
+}
+
 // One result line for the driver: metric, parameter (bytes, ranks, depth), best and median in SI units.
 static inline void print_result(const char *metric, long parameter, struct summary s) {
     printf("result %s %ld %.9g %.9g\n", metric, parameter, s.best, s.median);
