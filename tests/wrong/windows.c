@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 enum { WORDS = 64, TEXT = MPI_MAX_ERROR_STRING };
 
@@ -321,6 +322,108 @@ static void no_epoch(int wrong) {
   meet();
 }
 
+/* A store between two fences, of which the second says that there was none. A put of another rank is none. */
+static void no_store_fence(int wrong) {
+  fence();
+  if (rank == 1)
+    put(numbers + 8, 4, 1);
+  if (rank == 0 && wrong)
+    memory[6] = -1;
+  see(MPI_Win_fence(rank == 0 ? MPI_MODE_NOSTORE : 0, win));
+  if (rank == 0)
+    memory[6]--;
+  fence();
+}
+
+/* Ranks 0 and 1, of which rank 0 exposes its memory to the other for one put or get. */
+static void one_exposure(int post, int start, int wait_first, int puts) {
+  MPI_Group all, one;
+  int other = !rank;
+  MPI_Win_get_group(win, &all);
+  MPI_Group_incl(all, 1, &other, &one);
+  if (rank == 0 && wait_first) {
+    see(MPI_Win_post(one, post, win));
+    meet();
+  } else if (wait_first)
+    meet();
+  if (rank == 1) {
+    if (start && !wait_first)
+      MPI_Send(NULL, 0, MPI_BYTE, 0, 0, MPI_COMM_WORLD);
+    see(MPI_Win_start(one, start, win));
+    if (puts)
+      put(numbers, 4, 1);
+    else
+      get(results, 4, 1);
+    see(MPI_Win_complete(win));
+  }
+  if (rank == 0) {
+    if (!wait_first) {
+      if (start) {
+        MPI_Recv(NULL, 0, MPI_BYTE, 1, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        usleep(500000); /* Only the other's being early is the mistake: it has time to be so. */
+      }
+      see(MPI_Win_post(one, post, win));
+    }
+    see(MPI_Win_wait(win));
+  }
+  MPI_Group_free(&all);
+  MPI_Group_free(&one);
+}
+
+static void no_store_post(int wrong) {
+  one_exposure(0, 0, 0, 1);
+  if (rank == 0 && wrong)
+    memory[3] = -1;
+  one_exposure(MPI_MODE_NOSTORE, 0, 0, 1);
+}
+
+/* What another rank writes while it holds a lock is no store of this one. */
+static void no_store_lock(int wrong) {
+  fence();
+  see(MPI_Win_fence(MPI_MODE_NOSUCCEED, win));
+  if (rank == 1 && !wrong) {
+    see(MPI_Win_lock(MPI_LOCK_EXCLUSIVE, 0, 0, win));
+    put(numbers, 4, 1);
+    see(MPI_Win_unlock(0, win));
+  }
+  if (rank == 0 && wrong)
+    memory[4] = -1;
+  meet();
+  see(MPI_Win_fence(MPI_MODE_NOSTORE, win));
+}
+
+static void no_put_fence(int wrong) {
+  see(MPI_Win_fence(rank == 0 ? MPI_MODE_NOPUT : 0, win));
+  if (rank == 1 && wrong)
+    put(numbers, 4, 1);
+  if (rank == 1 && !wrong)
+    get(results, 4, 1);
+  fence();
+  if (rank == 1)
+    put(numbers, 4, 1);
+  fence();
+}
+
+static void no_put_add(int wrong) {
+  see(MPI_Win_fence(rank == 0 ? MPI_MODE_NOPUT : 0, win));
+  if (rank == 1)
+    see(MPI_Fetch_and_op(numbers, results, MPI_INT64_T, 0, word(4), wrong ? MPI_SUM : MPI_NO_OP, win));
+  fence();
+}
+
+static void no_put_post(int wrong) {
+  one_exposure(MPI_MODE_NOPUT, 0, 0, wrong);
+  one_exposure(0, 0, 0, 1);
+}
+
+static void no_check_post(int wrong) { one_exposure(MPI_MODE_NOCHECK, wrong ? 0 : MPI_MODE_NOCHECK, 1, 1); }
+static void no_check_start(int wrong) { one_exposure(wrong ? 0 : MPI_MODE_NOCHECK, MPI_MODE_NOCHECK, 1, 1); }
+
+/* The target posts when the other rank has long begun. */
+static void no_check_early(int wrong) {
+  one_exposure(MPI_MODE_NOCHECK, MPI_MODE_NOCHECK, !wrong, 1);
+}
+
 static const struct {
   const char *name;
   void (*play)(int wrong);
@@ -361,6 +464,20 @@ static const struct {
     {"columns", columns, MPI_ERR_RMA_CONFLICT, {"MPI_Put of rank 1 to bytes 0 to 7",
      "MPI_Put of rank 0 to bytes 0 to 7"}},
     {"no_epoch", no_epoch, MPI_ERR_RMA_SYNC, {"no access epoch is open", "grid"}},
+    {"no_store_fence", no_store_fence, MPI_ERR_ASSERT,
+     {"MPI_Win_fence", "MPI_MODE_NOSTORE, but bytes 48 to 55 of rank 0 in window grid were changed"}},
+    {"no_store_post", no_store_post, MPI_ERR_ASSERT,
+     {"MPI_Win_post", "MPI_MODE_NOSTORE, but bytes 24 to 31 of rank 0 in window grid were changed"}},
+    {"no_store_lock", no_store_lock, MPI_ERR_ASSERT, {"MPI_MODE_NOSTORE, but bytes 32 to 39 of rank 0"}},
+    {"no_put_fence", no_put_fence, MPI_ERR_ASSERT,
+     {"MPI_Put of rank 1 would change memory of rank 0 in window grid", "said MPI_MODE_NOPUT in MPI_Win_fence"}},
+    {"no_put_add", no_put_add, MPI_ERR_ASSERT, {"MPI_Fetch_and_op of rank 1", "said MPI_MODE_NOPUT in MPI_Win_fence"}},
+    {"no_put_post", no_put_post, MPI_ERR_ASSERT, {"MPI_Put of rank 1", "said MPI_MODE_NOPUT in MPI_Win_post"}},
+    {"no_check_post", no_check_post, MPI_ERR_ASSERT,
+     {"MPI_Win_post of rank 0 has MPI_MODE_NOCHECK, but MPI_Win_start here has not"}},
+    {"no_check_start", no_check_start, MPI_ERR_ASSERT,
+     {"MPI_Win_start here has MPI_MODE_NOCHECK, but MPI_Win_post of rank 0 has not"}},
+    {"no_check_early", no_check_early, MPI_ERR_ASSERT, {"but rank 0 had not called MPI_Win_post of window grid"}},
 };
 enum { CASES = sizeof cases / sizeof cases[0] };
 
@@ -443,7 +560,7 @@ int main(int argc, char **argv) {
   MPI_Comm_size(MPI_COMM_WORLD, &size);
   for (int which = 0; which < CASES; which++)
     if (argc < 3 || strcmp(argv[2], cases[which].name) == 0) {
-      const int sees_stores = strcmp(argv[1], "dynamic") != 0 || strncmp(cases[which].name, "store", 5) != 0;
+      const int sees_stores = strcmp(argv[1], "dynamic") != 0 || strstr(cases[which].name, "store") == NULL;
       play(which, argv[1], 0);
       if (sees_stores)
         play(which, argv[1], 1);

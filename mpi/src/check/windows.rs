@@ -23,6 +23,52 @@ pub struct WindowWatch {
     pub entered: BTreeSet<u32>,
     /// A thread has one of the tables.
     pub is_busy: bool,
+    /// This rank's memory as its last synchronization left it; `None` where stores since then cannot be told from other changes.
+    pub before: Option<Vec<u8>>,
+}
+
+/// What a rank has promised of its memory, and what its table does not know; the head of the table has it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct ExposureState {
+    /// `MPI_MODE_NOPUT` of the last fence.
+    pub fence_no_put: bool,
+    /// `MPI_MODE_NOPUT` of `MPI_Win_post`.
+    pub post_no_put: bool,
+    /// The epoch of `MPI_Win_post` is open.
+    pub is_posted: bool,
+    /// It had `MPI_MODE_NOCHECK`.
+    pub is_unchecked: bool,
+    /// Accesses that the table has no more, or never had, have written the memory since the rank's last synchronization.
+    pub is_written: bool,
+}
+
+impl ExposureState {
+    /// For the table.
+    pub fn word(self) -> u64 {
+        let flags = [self.fence_no_put, self.post_no_put, self.is_posted, self.is_unchecked, self.is_written];
+        flags.iter().enumerate().fold(0, |word, (at, flag)| word | u64::from(*flag) << at)
+    }
+
+    /// From the table.
+    pub fn of_word(word: u64) -> ExposureState {
+        let flag = |at: u32| word >> at & 1 != 0;
+        ExposureState {
+            fence_no_put: flag(0),
+            post_no_put: flag(1),
+            is_posted: flag(2),
+            is_unchecked: flag(3),
+            is_written: flag(4),
+        }
+    }
+
+    /// The call in which the rank has promised that no access with this end changes its memory.
+    pub fn no_put(self, ends: AccessEnd) -> Option<&'static str> {
+        match ends {
+            AccessEnd::Fence => self.fence_no_put.then_some("MPI_Win_fence"),
+            AccessEnd::Complete => self.post_no_put.then_some("MPI_Win_post"),
+            AccessEnd::Flush => None,
+        }
+    }
 }
 
 /// What ends an access at its target.
@@ -108,7 +154,8 @@ impl AccessedBytes {
         })
     }
 
-    fn only_reads(&self) -> bool {
+    /// Whether it leaves the target as it is.
+    pub fn only_reads(&self) -> bool {
         self.call.is_get() || self.op == MPI_NO_OP
     }
 
@@ -189,6 +236,64 @@ pub fn stored(entry: &AccessedBytes, me: u32, window: &str) -> String {
     )
 }
 
+const ASSERTED: &str = "(TERN_CHECK=windows, MPI 5.0 section 12.5.5)";
+
+/// What a person is told of an access to a rank that said in `promise` that there would be none.
+pub fn not_promised(call: RmaCall, me: u32, target: u32, promise: &str, window: &str) -> String {
+    format!(
+        "{} of rank {me} would change memory of rank {target} in {window}, which said MPI_MODE_NOPUT in {promise}: leave out that \
+         assertion, or the access {ASSERTED}",
+        call.name()
+    )
+}
+
+/// What a person is told of bytes that changed, though `MPI_MODE_NOSTORE` says that they have not.
+pub fn stored_though(low: u64, high: u64, me: u32, window: &str) -> String {
+    format!(
+        "assert has MPI_MODE_NOSTORE, but {} of rank {me} in {window} were changed here since its last synchronization {ASSERTED}",
+        span(low, high)
+    )
+}
+
+/// What a person is told if one of `MPI_Win_post` and `MPI_Win_start` has `MPI_MODE_NOCHECK`, and the other not.
+pub fn unlike(target: u32, by_target: bool, window: &str) -> String {
+    let (with, without) = if by_target {
+        (format!("MPI_Win_post of rank {target}"), "MPI_Win_start here".to_owned())
+    } else {
+        ("MPI_Win_start here".to_owned(), format!("MPI_Win_post of rank {target}"))
+    };
+    format!(
+        "in {window}, {with} has MPI_MODE_NOCHECK, but {without} has not: both have it, or none {ASSERTED}"
+    )
+}
+
+/// What a person is told of `MPI_MODE_NOCHECK` in `MPI_Win_start` that comes before the target's `MPI_Win_post`.
+pub fn not_posted(target: u32, window: &str) -> String {
+    format!(
+        "assert has MPI_MODE_NOCHECK, but rank {target} had not called MPI_Win_post of {window}: that call has to be over before \
+         {ASSERTED}"
+    )
+}
+
+/// The first run of bytes that differ and that no access in the table wrote.
+pub fn find_store(before: &[u8], now: &[u8], entries: &[AccessedBytes]) -> Option<(u64, u64)> {
+    let wrote = |at: usize| {
+        let at = at as u64;
+        entries.iter().find(|entry| (entry.low..entry.high).contains(&at) && !entry.only_reads())
+    };
+    let end = before.len().min(now.len());
+    let mut low = 0;
+    loop {
+        low += before[low..end].iter().zip(&now[low..end]).position(|(before, now)| before != now)?;
+        match wrote(low) {
+            Some(entry) => low = (entry.high as usize).min(end),
+            None => break,
+        }
+    }
+    let high = (low..end).find(|at| before[*at] == now[*at] || wrote(*at).is_some()).unwrap_or(end);
+    Some((low as u64, high as u64))
+}
+
 /// An access whose buffers are in use.
 #[derive(Debug)]
 pub struct HeldAccess {
@@ -262,7 +367,7 @@ impl EndedAccesses {
 impl WindowWatch {
     /// Of a window that has its tables in another.
     pub fn new(tables: MPI_Win) -> WindowWatch {
-        WindowWatch { tables, held: VecDeque::new(), entered: BTreeSet::new(), is_busy: false }
+        WindowWatch { tables, held: VecDeque::new(), entered: BTreeSet::new(), is_busy: false, before: None }
     }
 
     /// What a person is told if a call uses a buffer that an access still has.
@@ -367,6 +472,26 @@ mod tests {
         assert!(!put.conflicts(&entry(RmaCall::Put, 1, 8, 9)), "beside it");
         let get = entry(RmaCall::Get, 0, 0, 8);
         assert!(!get.conflicts(&entry(RmaCall::Get, 1, 0, 8)) && get.conflicts(&put));
+    }
+
+    #[test]
+    fn what_a_rank_says_comes_back_from_the_table() {
+        for word in 0..32 {
+            assert_eq!(ExposureState::of_word(word).word(), word);
+        }
+        let state = ExposureState { post_no_put: true, ..ExposureState::default() };
+        assert_eq!(state.no_put(AccessEnd::Complete), Some("MPI_Win_post"));
+        assert!(state.no_put(AccessEnd::Fence).is_none() && state.no_put(AccessEnd::Flush).is_none());
+    }
+
+    #[test]
+    fn stores_are_changes_that_no_access_made() {
+        let (before, now) = ([0; 8], [0, 1, 2, 0, 0, 3, 3, 0]);
+        let put = entry(RmaCall::Put, 1, 1, 3);
+        assert_eq!(find_store(&before, &now, &[]), Some((1, 3)));
+        assert_eq!(find_store(&before, &now, &[put]), Some((5, 7)));
+        assert_eq!(find_store(&before, &now, &[entry(RmaCall::Get, 1, 0, 8)]), Some((1, 3)));
+        assert_eq!(find_store(&before, &now, &[put, entry(RmaCall::Accumulate, 2, 4, 8)]), None);
     }
 
     #[test]

@@ -19,6 +19,7 @@ mod lock;
 mod locking;
 mod make;
 pub mod object;
+mod own_memory;
 mod place;
 mod query;
 pub mod refused;

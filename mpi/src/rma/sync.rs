@@ -6,7 +6,7 @@ use super::epoch::check_assertion;
 use super::far::{self, Done};
 use super::lock::wait_on;
 use super::object::Window;
-use super::watch;
+use super::{own_memory, watch};
 use crate::check::windows::{AccessEnd, EndedAccesses};
 use crate::coll::barrier_on;
 use crate::core::boundary::Out;
@@ -44,7 +44,7 @@ entry! {
             )));
         }
         if is_watched {
-            completed = completed.and(watch::fence(win, comm));
+            completed = completed.and(watch::fence(win, comm, assert));
         }
         fence(Ordering::SeqCst);
         barrier_on("MPI_Win_fence", comm)?;
@@ -59,12 +59,19 @@ entry! {
         let origins = ranks_of(&process, group, win)?;
         let window = process.window_mut(win)?;
         window.epoch.may_post()?;
-        // Whoever says so need not ask, and is not told.
-        if assert & MPI_MODE_NOCHECK == 0 {
+        let is_watched = window.watch.is_some();
+        let mut asserted = Ok(());
+        if is_watched {
+            drop(process);
+            asserted = own_memory::post(win, assert)?;
+            process = enter();
+        }
+        // Whoever says so need not ask, and is not told, unless it is looked whether they say the same.
+        if is_watched || assert & MPI_MODE_NOCHECK == 0 {
             tell_all(&mut process, win, &origins, Turn::Post)?;
         }
         process.window_mut(win)?.epoch.post(origins);
-        Ok(())
+        asserted
     }
 
     /// Waits until the ranks of a group let this one access their memory.
@@ -74,16 +81,13 @@ entry! {
         let targets = ranks_of(&process, group, win)?;
         let window = process.window_mut(win)?;
         window.epoch.start(targets)?;
+        if window.watch.is_some() {
+            return start_watched(process, win, assert);
+        }
         if assert & MPI_MODE_NOCHECK != 0 || take_all(window, window.epoch.started(), Turn::Post) {
             return Ok(());
         }
-        let (targets, control) = (window.epoch.started().to_vec(), Own::of(window));
-        let late = || late(control.words(), &targets, Turn::Post);
-        wait_on(process, win, "MPI_Win_start", || late().is_none(), || {
-            late().map_or_else(String::new, |rank| format!("for MPI_Win_post of rank {rank}"))
-        });
-        targets.iter().for_each(|&target| control.words().take(target, Turn::Post));
-        Ok(())
+        await_posts(process, win)
     }
 
     /// Ends the accesses that [`MPI_Win_start`] has begun.
@@ -157,8 +161,10 @@ entry! {
 
     /// Makes this rank's stores visible, and those of others to it.
     safe fn MPI_Win_sync(win: MPI_Win) on win {
-        let process = enter();
-        process.window(win)?;
+        let mut process = enter();
+        if let Some(watch) = &mut process.window_mut(win)?.watch {
+            watch.before = None;
+        }
         fence(Ordering::SeqCst);
         // Programs wait in loops over this call for what others store.
         drop(wait::look_again(process, |_| Waiting::on("MPI_Win_sync")));
@@ -237,6 +243,32 @@ fn flush_longer(win: MPI_Win, rank: Option<c_int>, done: Done, call: &'static st
     Ok(())
 }
 
+/// Waits for the posts of all whom `MPI_Win_start` names.
+fn await_posts(process: LockGuard, win: MPI_Win) -> Result {
+    let window = process.window(win)?;
+    let (targets, control) = (window.epoch.started().to_vec(), Own::of(window));
+    let late = || late(control.words(), &targets, Turn::Post);
+    wait_on(
+        process,
+        win,
+        "MPI_Win_start",
+        || late().is_none(),
+        || late().map_or_else(String::new, |rank| format!("for MPI_Win_post of rank {rank}")),
+    );
+    targets.iter().for_each(|&target| control.words().take(target, Turn::Post));
+    Ok(())
+}
+
+/// `MPI_Win_start` of a window that is watched: posts are waited for whatever is asserted, and compared. The epoch opens in any case.
+#[cold]
+fn start_watched(process: LockGuard, win: MPI_Win, assert: c_int) -> Result {
+    let targets = process.window(win)?.epoch.started().to_vec();
+    drop(process);
+    let posted = own_memory::expect_posts(win, &targets, assert);
+    await_posts(enter(), win)?;
+    posted.and(own_memory::compare_posts(win, &targets, assert))
+}
+
 /// The exposure epoch of this rank is over.
 fn exposed(mut process: LockGuard, win: MPI_Win, call: &'static str) -> Result {
     let window = process.window_mut(win)?;
@@ -245,7 +277,7 @@ fn exposed(mut process: LockGuard, win: MPI_Win, call: &'static str) -> Result {
         return Ok(());
     }
     drop(process);
-    watch::settle(win, call, AccessEnd::Complete)
+    watch::settle(win, call, AccessEnd::Complete, 0)
 }
 
 /// Tells ranks that this one has posted or completed.

@@ -5,7 +5,7 @@ use super::control::LockKind;
 use super::far::{self, Done};
 use super::lock::{take_lock, wake_waiters};
 use super::object::MemoryRoute;
-use crate::check::windows::AccessedBytes;
+use crate::check::windows::{AccessedBytes, ExposureState};
 use crate::core::error::Result;
 use crate::core::process::{LockGuard, enter};
 use tern_abi::MPI_Win;
@@ -14,8 +14,8 @@ use tern_mem::UserBuf;
 
 /// Entries of a table; the oldest make room for others.
 pub(super) const ENTRIES_MAX: usize = 4096;
-/// How many entries there are.
-const HEAD_BYTES: usize = 8;
+/// How many entries there are, and what the rank has said.
+const HEAD_BYTES: usize = 16;
 /// Bytes of a table.
 pub(super) const BYTES: u64 = (HEAD_BYTES + ENTRIES_MAX * AccessedBytes::BYTES) as u64;
 
@@ -27,13 +27,16 @@ pub(super) struct RankTable {
     call: &'static str,
     /// What is open.
     pub entries: Vec<AccessedBytes>,
+    /// What the rank has said of its memory.
+    pub state: ExposureState,
 }
 
 impl RankTable {
     /// That of a rank of window `win`.
     pub(super) fn open(win: MPI_Win, rank: u32, call: &'static str) -> Result<RankTable> {
         let tables = occupy(win)?;
-        let mut table = RankTable { win, tables, rank, call, entries: Vec::new() };
+        let mut table =
+            RankTable { win, tables, rank, call, entries: Vec::new(), state: ExposureState::default() };
         if let Err(error) = table.lock() {
             table.vacate();
             return Err(error);
@@ -56,7 +59,9 @@ impl RankTable {
     fn read(&mut self) -> Result {
         let mut head = [0; HEAD_BYTES];
         self.copy_here(0, HEAD_BYTES)?.read(0, &mut head);
-        let count = (u64::from_le_bytes(head) as usize).min(ENTRIES_MAX);
+        let word = |at: usize| u64::from_le_bytes(head[at..at + 8].try_into().expect("eight bytes"));
+        self.state = ExposureState::of_word(word(8));
+        let count = (word(0) as usize).min(ENTRIES_MAX);
         let body = self.copy_here(HEAD_BYTES, count * AccessedBytes::BYTES)?;
         let mut bytes = [0; AccessedBytes::BYTES];
         for at in 0..count {
@@ -76,9 +81,11 @@ impl RankTable {
 
     fn write(&mut self) -> Result {
         let spare = self.entries.len().saturating_sub(ENTRIES_MAX);
+        self.state.is_written |= spare > 0;
         let entries = &self.entries[spare..];
         let bytes = UserBuf::owned(HEAD_BYTES + entries.len() * AccessedBytes::BYTES);
         bytes.write(0, &(entries.len() as u64).to_le_bytes());
+        bytes.write(8, &self.state.word().to_le_bytes());
         for (at, entry) in entries.iter().enumerate() {
             bytes.write(HEAD_BYTES + at * AccessedBytes::BYTES, &entry.bytes());
         }

@@ -3,20 +3,22 @@
 
 use super::call::{Origin, RmaAccess, RmaCall};
 use super::far::{self, Done};
-use super::object::{Constants, MemoryRoute, Window};
+use super::object::{MemoryRoute, Window};
+use super::own_memory::OwnMemory;
 use super::place::TargetElements;
 use super::tables::RankTable;
 use crate::check::windows::{
     AccessBuffer, AccessEnd, AccessedBytes, EndedAccesses, HeldAccess, WindowWatch, conflict, content,
-    find_conflict, stored,
+    find_conflict, not_promised, stored,
 };
 use crate::coll::barrier_on;
 use crate::core::arguments::buffer;
 use crate::core::error::{Error, Result, fail};
 use crate::core::process::{LockGuard, Process, enter};
+use std::ffi::c_int;
 use tern_abi::*;
 use tern_engine::RequestId;
-use tern_mem::{Basic, ExposedMemory, UserBuf};
+use tern_mem::{Basic, UserBuf};
 
 /// Runs of bytes of an access that are compared; of one with more, only its buffers are watched.
 const RUNS_MAX: usize = 512;
@@ -51,6 +53,8 @@ struct WatchedAccess {
     call: RmaCall,
     target: u32,
     ends: AccessEnd,
+    /// It may change the target.
+    writes: bool,
     /// What it uses at the target, and where each run begins in its packed bytes.
     runs: Vec<(AccessedBytes, usize)>,
     buffers: Vec<AccessBuffer>,
@@ -96,7 +100,8 @@ fn plan(process: &Process, win: MPI_Win, access: &RmaAccess) -> Result<Option<Wa
     // Nobody may store meanwhile; in a dynamic window the memory may be gone, and what a flush ends only its origin knows.
     let content = content.filter(|_| ends != AccessEnd::Flush && !window.is_dynamic());
     let runs = runs(&place, base_of(window, target), whole);
-    Ok(Some(WatchedAccess { call: access.call, target, ends, runs, buffers, content }))
+    let writes = !whole.only_reads();
+    Ok(Some(WatchedAccess { call: access.call, target, ends, writes, runs, buffers, content }))
 }
 
 /// What the addresses of a place at a target count from.
@@ -148,17 +153,27 @@ impl WatchedAccess {
             self.note_contents();
             table.entries.extend(self.runs.iter().map(|(run, _)| *run));
         }
-        table.close(enters)?;
+        // What the table does not have, or not as long as the target's epoch, cannot be told from stores.
+        let is_apart = self.writes && (self.ends == AccessEnd::Flush || self.runs.is_empty());
+        table.state.is_written |= is_apart;
+        table.close(enters || is_apart)?;
         let id = done?;
         self.remember(win)?;
         Ok(id)
     }
 
     fn meets(&self, win: MPI_Win, table: &RankTable) -> Option<Box<Error>> {
+        let named = || enter().window(win).map_or_else(|_| String::new(), Window::named);
+        if self.writes
+            && let Some(promise) = table.state.no_put(self.ends)
+        {
+            let me = enter().window(win).map_or(0, |window| window.me);
+            let text = not_promised(self.call, me, self.target, promise, &named());
+            return Some(fail(MPI_ERR_ASSERT, text));
+        }
         let runs: Vec<AccessedBytes> = self.runs.iter().map(|(run, _)| *run).collect();
         let (open, run) = find_conflict(&table.entries, &runs)?;
-        let named = enter().window(win).map_or_else(|_| String::new(), Window::named);
-        Some(fail(MPI_ERR_RMA_CONFLICT, conflict(open, run, self.target, &named)))
+        Some(fail(MPI_ERR_RMA_CONFLICT, conflict(open, run, self.target, &named())))
     }
 
     /// Makes the access, and waits until it is done at the target.
@@ -220,6 +235,10 @@ pub(super) fn end(win: MPI_Win, call: &'static str, which: EndedAccesses, done: 
     let mut process = enter();
     let Some(watch) = &mut process.window_mut(win)?.watch else { return Ok(()) };
     let complaint = watch.release(call, which);
+    // Stores before this call are no matter of what comes later; a fence looks for them itself.
+    if which.ends != AccessEnd::Fence {
+        watch.before = None;
+    }
     let mut targets = Vec::new();
     if which.ends == AccessEnd::Flush && done == Done::There {
         targets = match which.target {
@@ -238,31 +257,34 @@ pub(super) fn end(win: MPI_Win, call: &'static str, which: EndedAccesses, done: 
 }
 
 /// `MPI_Win_fence` ends accesses: when all ranks have come, each looks at its own memory. Nobody goes on before all have.
-pub(super) fn fence(win: MPI_Win, comm: MPI_Comm) -> Result {
+pub(super) fn fence(win: MPI_Win, comm: MPI_Comm, assert: c_int) -> Result {
     const CALL: &str = "MPI_Win_fence";
     let ended = end(win, CALL, EndedAccesses { ends: AccessEnd::Fence, target: None }, Done::There);
     barrier_on(CALL, comm)?;
-    ended.and(settle(win, CALL, AccessEnd::Fence))
+    ended.and(settle(win, CALL, AccessEnd::Fence, assert))
 }
 
-/// Accesses to this rank's memory have ended: whether it has stayed what they made it, and what they read.
-pub(super) fn settle(win: MPI_Win, call: &'static str, ends: AccessEnd) -> Result {
-    let (me, memory, named) = {
-        let process = enter();
-        let window = process.window(win)?;
-        let Constants { base, size, .. } = *window.constants;
-        // SAFETY: the window's memory, which the program keeps until it has freed the window.
-        (window.me, unsafe { ExposedMemory::new(base.0, size as usize) }, window.named())
-    };
-    let mut table = RankTable::open(win, me, call)?;
+/// Accesses to this rank's memory have ended: whether it has stayed what they made it, and what they read. What `assert` says of the
+/// time before is looked at, and what it promises is written down.
+pub(super) fn settle(win: MPI_Win, call: &'static str, ends: AccessEnd, assert: c_int) -> Result {
+    let own = OwnMemory::of(&enter(), win)?;
+    let mut table = RankTable::open(win, own.me, call)?;
     let changed = |entry: &&AccessedBytes| {
         let bytes = entry.high.saturating_sub(entry.low);
         // A table is written by others: what is not in the window is not looked at.
-        let Some(there) = memory.contiguous(entry.low, bytes) else { return false };
+        let Some(there) = own.memory.contiguous(entry.low, bytes) else { return false };
         entry.ends == ends && entry.content.is_some_and(|before| content(&there, 0, bytes as usize) != before)
     };
-    let complaint = table.entries.iter().find(changed).map(|entry| stored(entry, me, &named));
+    let complaint = table.entries.iter().find(changed).map(|entry| stored(entry, own.me, &own.named));
+    let not_asserted = own.stored_though(win, &table, assert);
     table.entries.retain(|entry| entry.ends != ends);
+    if ends == AccessEnd::Fence {
+        table.state.fence_no_put = assert & MPI_MODE_NOPUT != 0;
+    } else {
+        (table.state.is_posted, table.state.post_no_put) = (false, false);
+    }
+    table.state.is_written = false;
+    own.remember(win);
     table.close(true)?;
-    complaint.map_or(Ok(()), |complaint| Err(fail(MPI_ERR_RMA_CONFLICT, complaint)))
+    complaint.map_or(not_asserted, |complaint| Err(fail(MPI_ERR_RMA_CONFLICT, complaint)))
 }
