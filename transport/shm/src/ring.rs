@@ -13,9 +13,7 @@
 use std::ptr::NonNull;
 
 use crate::hints;
-use crate::limits::{
-    HEAD_PAYLOAD_BYTES, LINE_BYTES, LINES_AHEAD, LINES_PAYLOAD_BYTES_MAX, MORE_PAYLOAD_BYTES,
-};
+use crate::limits::{HEAD_PAYLOAD_BYTES, LINES_AHEAD, LINES_PAYLOAD_BYTES_MAX, MORE_PAYLOAD_BYTES};
 use crate::sync::{AtomicU32, AtomicU64, Ordering, UnsafeCell};
 use tern_transport::am::{Header, ShortPayload};
 
@@ -40,7 +38,10 @@ const PAYLOAD_WORD: usize = 2;
 pub(crate) struct Consumed(AtomicU32);
 
 #[cfg(not(loom))]
-const _: () = assert!(size_of::<Line>() == LINE_BYTES && size_of::<Consumed>() == LINE_BYTES);
+const _: () = {
+    use crate::limits::LINE_BYTES;
+    assert!(size_of::<Line>() == LINE_BYTES && size_of::<Consumed>() == LINE_BYTES);
+};
 const _: () = assert!(size_of::<LineBody>() == MORE_PAYLOAD_BYTES);
 const _: () = assert!(size_of::<LineBody>() - PAYLOAD_WORD * 8 == HEAD_PAYLOAD_BYTES);
 
