@@ -195,7 +195,7 @@ netcdf() {
 # debian NAME FLAGS: a program of tests/compat, compiled with Debian's headers and libraries for Open MPI.
 debian() {
     cc -w -I"$lib/openmpi/include" "$root/tests/compat/$1.c" -o "$1" -L"$prefix/lib/openmpi" -L"$lib" "${@:2}" -l:libmpi.so.40 \
-        -Wl,-rpath-link,"$prefix/lib:$lib"
+        -Wl,-rpath-link,"$prefix/lib:$prefix/lib/openmpi:$lib"
 }
 
 # NetPIPE compares what arrives with what was sent.

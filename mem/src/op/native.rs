@@ -107,6 +107,6 @@ pub(super) fn wide(op: Op, basic: Basic, on: Registers) -> Option<Kernel> {
 
 /// The kernel for registers of 512 bits: there are none here.
 #[cfg(not(target_arch = "x86_64"))]
-pub fn wide(_: Op, _: Basic, _: Registers) -> Option<Kernel> {
+pub(super) fn wide(_: Op, _: Basic, _: Registers) -> Option<Kernel> {
     None
 }

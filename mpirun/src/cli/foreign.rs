@@ -11,7 +11,8 @@ const FAMILIES: [(&str, &str); 5] = [
 ];
 
 /// Makers of variables outside of the families. They are told only where they are known: installations set others.
-const MAKERS: [(&str, &str); 3] = [("OMPI_", "Open MPI"), ("MPICH_", "MPICH"), ("MPIR_CVAR_", "MPICH")];
+const MAKERS: [(&str, &str); 4] =
+    [("OMPI_", "Open MPI"), ("MPICH_", "MPICH"), ("MPIR_CVAR_", "MPICH"), ("UCX_", "UCX")];
 
 /// What installations set for everybody, and what the compiler wrappers read.
 const UNTOLD: [&str; 5] = ["I_MPI_ROOT", "I_MPI_LIBRARY_KIND", "I_MPI_CC", "I_MPI_CXX", "I_MPI_FC"];
@@ -49,6 +50,8 @@ const OPEN_MPI: &[(&str, &str)] = &[
     ("PRTE_MCA_prte_tmpdir_base", "TMPDIR"),
     ("OMPI_MCA_plm_base_verbose", "mpirun -v"),
     ("PRTE_MCA_plm_base_verbose", "mpirun -v"),
+    ("UCX_TLS", "TERN_TRANSPORT=shm, tcp, ofi; usually nothing"),
+    ("UCX_NET_DEVICES", "TERN_INTERFACE"),
     ("OMPI_ALLOW_RUN_AS_ROOT", "nothing: root may start jobs"),
     ("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "nothing: root may start jobs"),
 ];
@@ -106,7 +109,17 @@ const MPICH: &[(&str, &str)] = &[
 
 /// What a user says here instead of a variable, if it is known.
 fn instead(name: &str) -> Option<&'static str> {
-    OPEN_MPI.iter().chain(MPICH).find(|known| known.0 == name).map(|known| known.1)
+    let known = OPEN_MPI.iter().chain(MPICH).find(|known| known.0 == name).map(|known| known.1);
+    known.or_else(|| chooses_algorithms(name).then_some(ALGORITHMS))
+}
+
+const ALGORITHMS: &str = "TERN_COLL_TABLE, written by 'tern tune'";
+
+/// Whether a variable chooses how collectives are done: there is one for each call.
+fn chooses_algorithms(name: &str) -> bool {
+    name.starts_with("OMPI_MCA_coll_tuned_")
+        || (name.starts_with("MPIR_CVAR_") && name.ends_with("_ALGORITHM"))
+        || name.starts_with("I_MPI_ADJUST_")
 }
 
 /// Whose variable it is, if it is to be told.
@@ -179,6 +192,11 @@ mod tests {
             ),
             "{line}"
         );
+        for name in
+            ["MPIR_CVAR_BCAST_INTRA_ALGORITHM", "OMPI_MCA_coll_tuned_bcast_algorithm", "I_MPI_ADJUST_BCAST"]
+        {
+            assert!(said(&[name]).is_some_and(|line| line.contains(ALGORITHMS)), "{name}");
+        }
         for (name, instead) in OPEN_MPI.iter().chain(MPICH) {
             let line = said(&[name]).unwrap_or_else(|| panic!("{name} is not told"));
             assert!(line.contains(name) && line.contains(instead), "{line}");

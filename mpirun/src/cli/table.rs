@@ -328,7 +328,7 @@ const JOB: &[OptionRow] = &[
 ];
 
 const ALIASES: &[OptionRow] = &[
-    OptionRow(&["bootstrap"], &["ssh|rsh|fork"], OptionKey::Bootstrap, ""),
+    OptionRow(&["bootstrap"], &["ssh|rsh|slurm|fork|..."], OptionKey::Bootstrap, ""),
     OptionRow(&["binding"], &["WHAT"], OptionKey::Bind, ""),
     OptionRow(&["bind-to-core"], &[], OptionKey::BindFixed("core"), ""),
     OptionRow(&["bind-to-socket"], &[], OptionKey::BindFixed("socket"), ""),

@@ -28,10 +28,13 @@ pub(crate) fn refuse(plan: &JobPlan) -> Result<(), Refusal> {
         if let Some(why) = loader::unstartable(plan, app) {
             return Err(Refusal::usage(why));
         }
+        let seen = loader::seen(plan, app);
+        if let Some(why) = contrary(app, &seen) {
+            return Err(Refusal::usage(why));
+        }
         if plan.size() < 2 {
             continue;
         }
-        let seen = loader::seen(plan, app);
         let Some((library, Family::OpenMpi)) = &seen.library else { continue };
         if let Some(why) = not_served(app, &seen) {
             let program = app.program.to_string_lossy();
@@ -40,6 +43,22 @@ pub(crate) fn refuse(plan: &JobPlan) -> Result<(), Refusal> {
         }
     }
     Ok(())
+}
+
+/// What to say of a program of one MPI that is to run on the libraries for another's programs.
+fn contrary(app: &App, seen: &ProgramAbi) -> Option<String> {
+    let (asked, own) = match (app.abi, seen.library.as_ref()?) {
+        (Abi::Mpich, (_, Family::OpenMpi)) => ("mpich", "openmpi"),
+        (Abi::OpenMpi, (_, Family::Mpich)) => ("openmpi", "mpich"),
+        _ => return None,
+    };
+    let (library, family) = seen.library.as_ref()?;
+    Some(format!(
+        "'{}' {} {library}, a library of {}: --abi {asked} is not for it. Say --abi {own}, or nothing",
+        app.program.to_string_lossy(),
+        verb(seen, app),
+        family.name()
+    ))
 }
 
 fn verb(seen: &ProgramAbi, app: &App) -> String {
