@@ -39,9 +39,11 @@ C
     abi openmpi libmpi.so.40 "${OPENMPI_INCLUDE:-/usr/lib/$(gcc -dumpmachine)/openmpi/include}" "-l:libmpi_mpifh.so.40"
     check "openmpi: values that are no handles are refused" strays -pie -fPIE
     check "openmpi: and by a program that is not position independent" strays -no-pie -fno-pie
+    check "mpich: values that are no handles are refused" mpich_strays
     check "two MPIs in one process are refused" two_libraries
     check "a program that mixes two ABIs is refused" mixed
     check "mpirun tells what an unknown --abi is" unknown_abi
+    check "mpirun refuses an --abi that is not the program's" contrary_abi
     check "tern doctor names the library of a program" doctor
     check "tern doctor names what no library has" doctor_of_names
     echo "$passed passed, $failed failed, $skipped skipped"
@@ -187,6 +189,15 @@ strays() {
     grep -q '^all refused$' <<<"$said"
 }
 
+mpich_strays() {
+    [ -e "$prefix/lib/mpich/libmpi.so.12" ] || { why="the library is not installed" && return 77; }
+    ${CC:-cc} -w -I"$root/compat/mpich/include" -o "$work/strays" "$root/tests/compat/stray.c" \
+        -L"$prefix/lib/mpich" -l:libmpi.so.12 -Wl,-rpath-link,"$prefix/lib" || return 1
+    said=$("$prefix/bin/mpirun" --timeout 60 -n 1 "$work/strays" 2>&1)
+    echo "$said"
+    grep -q '^all refused$' <<<"$said"
+}
+
 two_libraries() {
     [ -e "$prefix/lib/openmpi/libmpi.so.40" ] || { why="one library is not installed" && return 77; }
     ${CC:-cc} -w -I"$root/compat/mpich/include" -o "$work/two" "$work/two.c" -Wl,--no-as-needed \
@@ -209,6 +220,14 @@ mixed() {
 unknown_abi() {
     said=$("$prefix/bin/mpirun" --abi lam true 2>&1) && return 1
     grep -q 'none of mpich, openmpi, standard and auto' <<<"$said"
+}
+
+contrary_abi() {
+    ${CC:-cc} -w -I"$root/compat/openmpi/include" -o "$work/contrary" "$work/two.c" -L"$prefix/lib/openmpi" -l:libmpi.so.40 \
+        -Wl,-rpath-link,"$prefix/lib" || return 1
+    said=$("$prefix/bin/mpirun" --abi mpich -n 1 "$work/contrary" 2>&1) && return 1
+    echo "$said"
+    grep -q "is linked with libmpi.so.40, a library of Open MPI: --abi mpich is not for it" <<<"$said"
 }
 
 doctor() {

@@ -87,8 +87,16 @@ const fn name(text: &'static str) -> &'static CStr {
 /// The name by which Tern's library was loaded, as a dependency of this one.
 const LIBRARY: &CStr = c"libmpi_abi.so.1";
 
-/// Looks all functions up. The libraries of this folder call it before the program's first function runs.
-pub fn connect() {
+/// Turns a handle that Tern has been given back into the program's value; the number says what kind of handle it is.
+pub type NameHandle = extern "C" fn(usize, c_int) -> usize;
+/// The kind of a datatype.
+pub const DATATYPE: c_int = 1;
+/// The kind of a file.
+pub const FILE: c_int = 2;
+
+/// Looks all functions up. The libraries of this folder call it before the program's first function runs. Tern's messages name
+/// handles by `namer`.
+pub fn connect(namer: NameHandle) {
     // SAFETY: the name is a text, and the library is loaded already.
     let library = unsafe { libc::dlopen(LIBRARY.as_ptr(), libc::RTLD_NOW | libc::RTLD_LOCAL) };
     if library.is_null() {
@@ -98,6 +106,12 @@ pub fn connect() {
     }
     let all = CHAPTERS.iter().flat_map(|chapter| chapter.iter().copied()).chain([&MPI_Wtime, &MPI_Wtick]);
     all.for_each(|slot| slot.look_up(library));
+    // SAFETY: the library is loaded, and the name ends in a null.
+    let names = unsafe { libc::dlsym(library, c"tern_name_handles_by".as_ptr()) };
+    if !names.is_null() {
+        // SAFETY: Tern's function has this type. Another library of the standard ABI has none of the name.
+        unsafe { std::mem::transmute::<*mut c_void, unsafe extern "C" fn(NameHandle)>(names)(namer) };
+    }
 }
 
 fn said(text: *const c_char) -> String {

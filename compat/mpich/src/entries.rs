@@ -71,5 +71,5 @@ static CONNECT: extern "C" fn() = connect;
 
 #[cfg(not(test))]
 extern "C" fn connect() {
-    tern_bridge::tern::connect();
+    tern_bridge::tern::connect(crate::handles::given);
 }

@@ -70,5 +70,5 @@ static CONNECT: extern "C" fn() = connect;
 #[cfg(not(test))]
 extern "C" fn connect() {
     crate::objects::locate();
-    tern_bridge::tern::connect();
+    tern_bridge::tern::connect(crate::handles::given);
 }

@@ -1,6 +1,8 @@
 //! Handles of Open MPI: pointers. A predefined one is the address of a variable of [`crate::objects`], or of the program's copy
 //! of it, and the standard's handle is the first word there. All others are odd numbers.
 
+use std::ffi::c_int;
+
 use tern_abi::*;
 use tern_bridge::foreign::ForeignHandle;
 
@@ -8,6 +10,11 @@ use crate::objects;
 
 /// Marks a handle that is none, so that Tern's message names the value.
 const FOREIGN: usize = 1 << 63;
+
+/// The program's value of a handle that Tern refuses: what its message names.
+pub(crate) extern "C" fn given(number: usize, _kind: c_int) -> usize {
+    if number & FOREIGN != 0 { number & !FOREIGN } else { number_out(number) }
+}
 
 /// The standard's number of a handle's value.
 #[inline(always)]
@@ -136,6 +143,13 @@ mod tests {
             let outer = Request::outer(MPI_Request(value));
             assert_eq!((outer.inner(), outer.fortran()), (MPI_Request(value), value as i32));
             assert_eq!(Request::from_fortran(value as i32), outer);
+        }
+    }
+
+    #[test]
+    fn a_refused_handle_is_named_as_the_program_gave_it() {
+        for value in [0, 0x101, 0x4400_0000, 0x4c00_0405, 0x7fff_dead_beef] {
+            assert_eq!(given(Comm(value).inner().0, 0), value);
         }
     }
 

@@ -5,6 +5,7 @@ use crate::core::arguments::{count, present};
 use crate::core::boundary::{ChoiceBuf, ChoiceBufMut, Out};
 use crate::core::entry::entry;
 use crate::core::error::{Error, Result, fail};
+use crate::core::given;
 use crate::core::handle::HandleKind;
 use crate::core::process::{Process, enter};
 use crate::core::table::Table;
@@ -54,7 +55,7 @@ fn no_op(op: MPI_Op) -> Box<Error> {
     if op == MPI_OP_NULL {
         return fail(MPI_ERR_OP, "the operation is MPI_OP_NULL");
     }
-    fail(MPI_ERR_OP, format!("{:#x} is no operation: it was freed or never was one", op.0))
+    fail(MPI_ERR_OP, format!("{:#x} is no operation: it was freed or never was one", given::handle(op.0)))
 }
 
 entry! {

@@ -3,6 +3,7 @@
 use crate::coll::op::UserFunction;
 use crate::core::boundary::ChoiceBuf;
 use crate::core::error::{Result, fail};
+use crate::core::given;
 use crate::core::process::Process;
 use std::ffi::c_int;
 use tern_abi::*;
@@ -50,9 +51,10 @@ impl Operation {
                 Ok(Operation::User { function, datatype, extent, commutative })
             }
             None if op == MPI_OP_NULL => Err(fail(MPI_ERR_OP, "the operation is MPI_OP_NULL")),
-            None => {
-                Err(fail(MPI_ERR_OP, format!("{:#x} is no operation: it was freed or never was one", op.0)))
-            }
+            None => Err(fail(
+                MPI_ERR_OP,
+                format!("{:#x} is no operation: it was freed or never was one", given::handle(op.0)),
+            )),
         }
     }
 

@@ -3,6 +3,7 @@
 use crate::core::boundary::{Array, Out, OutArray};
 use crate::core::entry::entry;
 use crate::core::error::{Error, Result, fail};
+use crate::core::given;
 use crate::core::process::{self, Process, enter};
 use std::collections::HashSet;
 use std::ffi::c_int;
@@ -37,7 +38,7 @@ fn no_group(group: MPI_Group) -> Box<Error> {
     if group == MPI_GROUP_NULL {
         return fail(MPI_ERR_GROUP, "the group is MPI_GROUP_NULL");
     }
-    fail(MPI_ERR_GROUP, format!("{:#x} is no group: it was freed or never was one", group.0))
+    fail(MPI_ERR_GROUP, format!("{:#x} is no group: it was freed or never was one", given::handle(group.0)))
 }
 
 entry! {

@@ -3,6 +3,7 @@
 use crate::comm::object::{Comm, Lane};
 use crate::core::boundary::ChoiceBuf;
 use crate::core::error::{Result, fail};
+use crate::core::given;
 use crate::core::process::Process;
 use crate::limits::PAGE_BYTES_MIN;
 use std::ffi::{c_int, c_void};
@@ -81,7 +82,10 @@ fn absolute(name: &str, buf: *const c_void, bytes: u64, true_lb: i64) -> Result 
 fn too_large(count: i64, datatype: MPI_Datatype) -> Box<crate::core::error::Error> {
     fail(
         MPI_ERR_COUNT,
-        format!("{count} elements of datatype {:#x} are more bytes than an address space has", datatype.0),
+        format!(
+            "{count} elements of datatype {:#x} are more bytes than an address space has",
+            given::datatype(datatype.0)
+        ),
     )
 }
 

@@ -8,6 +8,7 @@ pub mod engine;
 pub mod entry;
 pub mod error;
 pub mod forked;
+pub mod given;
 pub mod handle;
 pub mod lifeline;
 pub mod multicast;

@@ -18,6 +18,7 @@ pub use parts::{Checks, CollectiveState, MulticastState, ProcessWaits};
 
 use crate::comm::object::Comm;
 use crate::core::error::{ErrorObject, Result, fail};
+use crate::core::given;
 use crate::env::handlers::Handler;
 use crate::p2p::request::Requests;
 use tern_abi::*;
@@ -162,7 +163,10 @@ fn no_comm(comm: MPI_Comm) -> Box<crate::core::error::Error> {
     if comm == MPI_COMM_NULL {
         return fail(MPI_ERR_COMM, "the communicator is MPI_COMM_NULL");
     }
-    fail(MPI_ERR_COMM, format!("{:#x} is no communicator: it was freed or never was one", comm.0))
+    fail(
+        MPI_ERR_COMM,
+        format!("{:#x} is no communicator: it was freed or never was one", given::handle(comm.0)),
+    )
 }
 
 /// The error of a call before MPI is initialized or after it has ended.

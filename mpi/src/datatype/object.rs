@@ -3,6 +3,7 @@
 
 use crate::comm::attribute_values::Attributes;
 use crate::core::error::{Error, Result, fail};
+use crate::core::given;
 use crate::core::handle::HandleKind;
 use crate::core::process::{LockGuard, Process, ProcessEngine, enter};
 use crate::core::table::Table;
@@ -167,7 +168,10 @@ fn no_type(datatype: MPI_Datatype) -> Box<Error> {
     if datatype == MPI_DATATYPE_NULL {
         return fail(MPI_ERR_TYPE, "the datatype is MPI_DATATYPE_NULL");
     }
-    fail(MPI_ERR_TYPE, format!("{:#x} is no datatype: it was freed or never was one", datatype.0))
+    fail(
+        MPI_ERR_TYPE,
+        format!("{:#x} is no datatype: it was freed or never was one", given::datatype(datatype.0)),
+    )
 }
 
 /// Enters the library for a call that needs MPI to be initialized.

@@ -1,6 +1,7 @@
 //! Error handlers: the objects behind the handles (MPI 5.0 section 9.3).
 
 use crate::core::error::{Error, ErrorObject, Result, fail};
+use crate::core::given;
 use crate::core::handle::HandleKind;
 use crate::core::table::Table;
 use tern_abi::*;
@@ -91,7 +92,10 @@ impl Errhandlers {
         }
         let object = self.held(errhandler)?;
         if !object.function.is_for(place) {
-            let text = format!("the error handler {:#x} was made for another kind of object", errhandler.0);
+            let text = format!(
+                "the error handler {:#x} was made for another kind of object",
+                given::handle(errhandler.0)
+            );
             return Err(fail(MPI_ERR_ERRHANDLER, text));
         }
         object.users += 1;
@@ -155,6 +159,6 @@ fn no_errhandler(errhandler: MPI_Errhandler) -> Box<Error> {
     }
     fail(
         MPI_ERR_ERRHANDLER,
-        format!("{:#x} is no error handler: it was freed or never was one", errhandler.0),
+        format!("{:#x} is no error handler: it was freed or never was one", given::handle(errhandler.0)),
     )
 }

@@ -3,6 +3,7 @@
 use crate::core::boundary::{Argument, Out, OutText};
 use crate::core::entry::entry;
 use crate::core::error::{Error, Result, fail};
+use crate::core::given;
 use crate::core::handle::HandleKind;
 use crate::core::process::{Process, enter_anyway};
 use crate::core::table::Table;
@@ -61,7 +62,10 @@ fn no_info(info: MPI_Info) -> Box<Error> {
     if info == MPI_INFO_NULL {
         return fail(MPI_ERR_INFO, "the info object is MPI_INFO_NULL");
     }
-    fail(MPI_ERR_INFO, format!("{:#x} is no info object: it was freed or never was one", info.0))
+    fail(
+        MPI_ERR_INFO,
+        format!("{:#x} is no info object: it was freed or never was one", given::handle(info.0)),
+    )
 }
 
 entry! {

@@ -6,6 +6,7 @@ use crate::comm::sets::{PROCESS_SETS, members};
 use crate::core::boundary::{Out, OutText};
 use crate::core::entry::entry;
 use crate::core::error::{Error, Result, fail};
+use crate::core::given;
 use crate::core::handle::HandleKind;
 use crate::core::process::{Phase, Process, Threads, allow, enter, phase};
 use crate::core::table::Table;
@@ -98,7 +99,10 @@ fn no_session(session: MPI_Session) -> Box<Error> {
     if session == MPI_SESSION_NULL {
         return fail(MPI_ERR_SESSION, "the session is MPI_SESSION_NULL");
     }
-    fail(MPI_ERR_SESSION, format!("{:#x} is no session: it was finalized or never was one", session.0))
+    fail(
+        MPI_ERR_SESSION,
+        format!("{:#x} is no session: it was finalized or never was one", given::handle(session.0)),
+    )
 }
 
 entry! {

@@ -4,6 +4,7 @@ use super::datarep::{ConvertedTransfer, Representation};
 use super::facts::FileFacts;
 use super::request::Completion;
 use crate::core::error::{Error, Result, fail};
+use crate::core::given;
 use crate::core::handle::HandleKind;
 use crate::core::process::{Process, outside};
 use crate::core::table::Table;
@@ -225,6 +226,6 @@ impl Process {
         if fh == MPI_FILE_NULL {
             return fail(MPI_ERR_FILE, "the file is MPI_FILE_NULL");
         }
-        fail(MPI_ERR_FILE, format!("{:#x} is no file: it was closed or never was one", fh.0))
+        fail(MPI_ERR_FILE, format!("{:#x} is no file: it was closed or never was one", given::file(fh.0)))
     }
 }

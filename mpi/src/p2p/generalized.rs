@@ -3,6 +3,7 @@
 use crate::core::boundary::Out;
 use crate::core::entry::entry;
 use crate::core::error::{Result, fail};
+use crate::core::given;
 use crate::core::process::{Process, enter};
 use crate::core::wait::Waiting;
 use crate::env::raise::callback_failed;
@@ -54,8 +55,9 @@ entry! {
 fn complete(request: MPI_Request) -> Result<Option<GeneralizedRequest>> {
     let mut process = enter();
     let found = process.objects.requests.find_mut::<GeneralizedRequest>(request);
-    let found =
-        found.ok_or_else(|| fail(MPI_ERR_REQUEST, format!("{:#x} is no generalized request", request.0)))?;
+    let found = found.ok_or_else(|| {
+        fail(MPI_ERR_REQUEST, format!("{:#x} is no generalized request", given::handle(request.0)))
+    })?;
     found.complete = true;
     let gone = found.freed.then_some(*found);
     if gone.is_some() {

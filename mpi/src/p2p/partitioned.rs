@@ -5,6 +5,7 @@ use crate::core::arguments;
 use crate::core::boundary::{Array, ChoiceBuf, ChoiceBufMut, Handed, Out};
 use crate::core::entry::entry;
 use crate::core::error::{Error, Result, fail};
+use crate::core::given;
 use crate::core::process::{Process, enter};
 use crate::core::wait::{self, Waiting};
 use crate::limits::{PARTITIONS_CALM, PARTITIONS_HURRY_TICKS, PARTITIONS_UNCLOCKED};
@@ -304,7 +305,10 @@ fn not_partitioned(process: &Process, request: MPI_Request) -> Box<Error> {
     {
         return no_request(request);
     }
-    fail(MPI_ERR_REQUEST, format!("{:#x} is not a partitioned request (section 4.2)", request.0))
+    fail(
+        MPI_ERR_REQUEST,
+        format!("{:#x} is not a partitioned request (section 4.2)", given::handle(request.0)),
+    )
 }
 
 fn arrived(request: MPI_Request, partition: c_int) -> Result<bool> {

@@ -4,6 +4,7 @@ use crate::core::arguments::{buffer, receive_pattern};
 use crate::core::boundary::{ChoiceBuf, ChoiceBufMut, Out};
 use crate::core::entry::entry;
 use crate::core::error::{Error, Result, fail};
+use crate::core::given;
 use crate::core::process::{LockGuard, Process, enter};
 use crate::core::wait::{self, Waiting};
 use crate::p2p::fault::explain;
@@ -207,5 +208,8 @@ fn no_message(handle: MPI_Message) -> Box<Error> {
             "the message is MPI_MESSAGE_NULL: take one by MPI_Mprobe or MPI_Improbe first",
         );
     }
-    fail(MPI_ERR_REQUEST, format!("{:#x} is no message: it was received already, or never was one", handle.0))
+    fail(
+        MPI_ERR_REQUEST,
+        format!("{:#x} is no message: it was received already, or never was one", given::handle(handle.0)),
+    )
 }

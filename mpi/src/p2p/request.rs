@@ -4,6 +4,7 @@
 //! generalized, of a collective, complete from the start) is an object that implements [`Request`], in the file of its topic.
 
 use crate::core::error::{Error, Result, fail};
+use crate::core::given;
 use crate::core::handle::{self, HandleKind};
 use crate::core::process::Process;
 use crate::core::table::Table;
@@ -354,12 +355,15 @@ impl Process {
 pub(crate) fn no_request(request: MPI_Request) -> Box<Error> {
     fail(
         MPI_ERR_REQUEST,
-        format!("{:#x} is no request: it was completed or freed, or never was one", request.0),
+        format!("{:#x} is no request: it was completed or freed, or never was one", given::handle(request.0)),
     )
 }
 
 pub(crate) fn no_persistent(request: MPI_Request) -> Box<Error> {
-    fail(MPI_ERR_REQUEST, format!("{:#x} is not a persistent request: only those can be started", request.0))
+    fail(
+        MPI_ERR_REQUEST,
+        format!("{:#x} is not a persistent request: only those can be started", given::handle(request.0)),
+    )
 }
 
 /// What a message that goes on waits for.

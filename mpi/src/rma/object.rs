@@ -7,6 +7,7 @@ use crate::check::windows::WindowWatch;
 use crate::comm::attribute_values::Attributes;
 use crate::comm::object::shown;
 use crate::core::error::{Error, Result, fail};
+use crate::core::given;
 use crate::core::handle::HandleKind;
 use crate::core::process::{Process, outside};
 use crate::core::table::Table;
@@ -359,7 +360,7 @@ impl Process {
         if win == MPI_WIN_NULL {
             return fail(MPI_ERR_WIN, "the window is MPI_WIN_NULL");
         }
-        fail(MPI_ERR_WIN, format!("{:#x} is no window: it was freed or never was one", win.0))
+        fail(MPI_ERR_WIN, format!("{:#x} is no window: it was freed or never was one", given::handle(win.0)))
     }
 
     /// Wakes ranks of a window that may wait for what was just published in it.
