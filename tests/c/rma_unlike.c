@@ -49,6 +49,29 @@ static void differ(int flavor, int other, int is_last)
     MUST(MPI_Win_free(&win));
 }
 
+/* The call of the last rank is refused. Nobody waits for it, however often that happens. */
+static void refused(int is_last, int last)
+{
+    static int memory[4];
+    MPI_Win win = MPI_WIN_NULL;
+    void *base;
+    char name[32];
+    const int unit = is_last ? 0 : 4;
+    const char *const words = is_last ? "disp_unit is 0" : name;
+    snprintf(name, sizeof name, "the call of rank %d was refused", last);
+    for (int i = 0; i < 20; i++) {
+        CHECK_ERROR(MPI_Win_create(memory, 16, unit, MPI_INFO_NULL, node, &win), MPI_ERR_DISP, words);
+        CHECK_ERROR(MPI_Win_allocate(16, unit, MPI_INFO_NULL, node, &base, &win), MPI_ERR_DISP, words);
+        CHECK_ERROR(MPI_Win_allocate_shared(16, unit, MPI_INFO_NULL, node, &base, &win), MPI_ERR_DISP, words);
+    }
+    const MPI_Info info = is_last ? (MPI_Info)&win : MPI_INFO_NULL;
+    CHECK_ERROR(MPI_Win_create_dynamic(info, node, &win), MPI_ERR_INFO, is_last ? "is no info object" : name);
+    CHECK(win == MPI_WIN_NULL);
+    MUST(make(ALLOCATE, &win));
+    MUST(MPI_Win_fence(0, win));
+    MUST(MPI_Win_free(&win));
+}
+
 static void no_memory_to_ask_for(void)
 {
     MPI_Win win;
@@ -73,6 +96,7 @@ int main(int argc, char **argv)
         for (int other = 0; size > 1 && other < FLAVORS; other++)
             if (flavor != other)
                 differ(flavor, other, rank == size - 1);
+    if (size > 1) refused(rank == size - 1, size - 1);
     no_memory_to_ask_for();
     MUST(MPI_Comm_free(&node));
     return check_finish();

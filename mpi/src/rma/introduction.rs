@@ -9,7 +9,7 @@ use tern_abi::*;
 /// What each rank tells the others.
 #[derive(Clone, Copy, Default)]
 pub(super) struct WindowIntroduction {
-    /// 0, or why it cannot take part.
+    /// `MPI_SUCCESS`, or the class of the error for which it cannot take part.
     pub(super) fault: u64,
     pub(super) host: u64,
     pub(super) bytes: u64,
@@ -76,8 +76,8 @@ impl WindowIntroduction {
 
 /// All ranks see the same, so all refuse, or none.
 pub(super) fn expect_alike(all: &[WindowIntroduction], flavor: c_int) -> Result {
-    if let Some(rank) = all.iter().position(|told| told.fault != 0) {
-        return Err(fail(MPI_ERR_NO_MEM, format!("rank {rank} cannot get the memory of its part")));
+    if let Some(rank) = all.iter().position(|told| told.fault != MPI_SUCCESS as u64) {
+        return Err(absent(rank, all[rank].fault as c_int));
     }
     if let Some(rank) = all.iter().position(|told| told.kind != all[0].kind) {
         return Err(unlike(all[0].kind, rank, all[rank].kind));
@@ -121,6 +121,18 @@ fn expect_claims(all: &[WindowIntroduction]) -> Result {
         }
     }
     Ok(())
+}
+
+/// The error of ranks that wait for one which cannot take part.
+#[cold]
+fn absent(rank: usize, class: c_int) -> Box<Error> {
+    if class == MPI_ERR_NO_MEM {
+        return fail(class, format!("rank {rank} cannot get the memory of its part"));
+    }
+    fail(
+        class,
+        format!("the call of rank {rank} was refused, for the reason that it was told; no window is made"),
+    )
 }
 
 /// The error of ranks that make different windows together.

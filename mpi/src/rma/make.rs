@@ -9,7 +9,7 @@ use super::introduction::{WindowIntroduction, claims, expect_alike};
 use super::object::{Constants, MemoryRoute, Target, Window, WindowAddress};
 use super::{query, tables};
 use crate::check::windows::WindowWatch;
-use crate::coll::{barrier_on, met, records_of_all, shm_comm};
+use crate::coll::{barrier_on, met_if_checked, records_of_all, shm_comm};
 use crate::comm::agree::{Participants, number, record};
 use crate::comm::attribute_values::Attributes;
 use crate::comm::attributes;
@@ -55,9 +55,9 @@ entry! {
             }
             Ok(arguments)
         });
-        let (win, mine) = met("MPI_Win_create", comm, arguments)?;
         let memory = MemoryOrigin::OfProgram(WindowAddress(base.bytes()));
-        win.set(make("MPI_Win_create", comm, MPI_WIN_FLAVOR_CREATE, mine, memory)?.0);
+        let (win, made, _) = make_with("MPI_Win_create", comm, MPI_WIN_FLAVOR_CREATE, arguments, |_| memory)?;
+        win.set(made);
         Ok(())
     }
 
@@ -67,9 +67,9 @@ entry! {
         win: Result<Handed<'_, MPI_Win>>,
     ) on comm {
         let arguments = arguments(win, size, disp_unit.wide(), info);
-        let arguments = arguments.and_then(|arguments| Ok((arguments, baseptr?)));
-        let ((win, mine), baseptr) = met("MPI_Win_allocate", comm, arguments)?;
-        let (made, base) = make("MPI_Win_allocate", comm, MPI_WIN_FLAVOR_ALLOCATE, mine, MemoryOrigin::OfEach)?;
+        let arguments = arguments.and_then(|(win, wanted)| Ok(((win, baseptr?), wanted)));
+        let ((win, baseptr), made, base) =
+            make_with("MPI_Win_allocate", comm, MPI_WIN_FLAVOR_ALLOCATE, arguments, |_| MemoryOrigin::OfEach)?;
         win.set(made);
         baseptr.set(base);
         Ok(())
@@ -81,11 +81,13 @@ entry! {
         win: Result<Handed<'_, MPI_Win>>,
     ) on comm {
         let arguments = arguments(win, size, disp_unit.wide(), info);
-        let arguments = arguments.and_then(|arguments| Ok((arguments, baseptr?)));
-        let ((win, mine), baseptr) = met("MPI_Win_allocate_shared", comm, arguments)?;
-        let apart = mine.info.get("alloc_shared_noncontig") == Some("true");
-        let memory = if apart { MemoryOrigin::OfEach } else { MemoryOrigin::Together };
-        let (made, base) = make("MPI_Win_allocate_shared", comm, MPI_WIN_FLAVOR_SHARED, mine, memory)?;
+        let arguments = arguments.and_then(|(win, wanted)| Ok(((win, baseptr?), wanted)));
+        let memory = |info: &Info| match info.get("alloc_shared_noncontig") {
+            Some("true") => MemoryOrigin::OfEach,
+            _ => MemoryOrigin::Together,
+        };
+        let ((win, baseptr), made, base) =
+            make_with("MPI_Win_allocate_shared", comm, MPI_WIN_FLAVOR_SHARED, arguments, memory)?;
         win.set(made);
         baseptr.set(base);
         Ok(())
@@ -93,9 +95,9 @@ entry! {
 
     /// A window without memory; [`MPI_Win_attach`] adds some.
     safe fn MPI_Win_create_dynamic(info: MPI_Info, comm: MPI_Comm, win: Result<Handed<'_, MPI_Win>>) on comm {
-        let (win, mine) = met("MPI_Win_create_dynamic", comm, arguments(win, 0, 1, info))?;
-        let memory = MemoryOrigin::OfProgram(WindowAddress(null_mut()));
-        win.set(make("MPI_Win_create_dynamic", comm, MPI_WIN_FLAVOR_DYNAMIC, mine, memory)?.0);
+        let (memory, arguments) = (MemoryOrigin::OfProgram(WindowAddress(null_mut())), arguments(win, 0, 1, info));
+        let (win, made, _) = make_with("MPI_Win_create_dynamic", comm, MPI_WIN_FLAVOR_DYNAMIC, arguments, |_| memory)?;
+        win.set(made);
         Ok(())
     }
 
@@ -187,6 +189,23 @@ struct WantedWindow {
     granularity: usize,
     /// `TERN_CHECK=windows`
     is_watched: bool,
+    /// Why this rank's call was refused: it takes part, so that the others do not wait for it.
+    refusal: Option<Box<Error>>,
+}
+
+impl WantedWindow {
+    /// Without memory.
+    fn empty(is_watched: bool) -> WantedWindow {
+        WantedWindow {
+            bytes: 0,
+            unit: 1,
+            info: Info::default(),
+            align: MEMORY_ALIGN,
+            granularity: 0,
+            is_watched,
+            refusal: None,
+        }
+    }
 }
 
 /// Where its memory comes from.
@@ -225,7 +244,7 @@ fn arguments(
     let (info, is_watched) = (process.hints(info)?, process.checks.windows);
     let align = alignment(&info)?.max(MEMORY_ALIGN);
     let granularity = query::granularity(&info)?;
-    Ok((win, WantedWindow { bytes, unit, info, align, granularity, is_watched }))
+    Ok((win, WantedWindow { bytes, unit, info, align, granularity, is_watched, refusal: None }))
 }
 
 fn size_of_window(size: MPI_Aint) -> Result<u64> {
@@ -241,6 +260,31 @@ fn expect_dynamic(window: &Window) -> Result {
         return Ok(());
     }
     Err(fail(MPI_ERR_RMA_FLAVOR, format!("{} was not made by MPI_Win_create_dynamic", window.named())))
+}
+
+/// Makes a window of a call's arguments, or of what is wrong with them; all ranks call. What the caller has kept of its arguments, the
+/// window's handle, and where this rank's memory is.
+fn make_with<T>(
+    call: &'static str,
+    comm: MPI_Comm,
+    flavor: c_int,
+    arguments: Result<(T, WantedWindow)>,
+    memory: impl FnOnce(&Info) -> MemoryOrigin,
+) -> Result<(T, MPI_Win, *mut u8)> {
+    match met_if_checked(call, comm, arguments)? {
+        Ok((kept, wanted)) => {
+            let memory = memory(&wanted.info);
+            let (win, base) = make(call, comm, flavor, wanted, memory)?;
+            Ok((kept, win, base))
+        }
+        Err(error) => {
+            let is_watched = enter().checks.windows;
+            let wanted = WantedWindow { refusal: Some(error), ..WantedWindow::empty(is_watched) };
+            let memory = memory(&wanted.info);
+            make(call, comm, flavor, wanted, memory)?;
+            unreachable!("a rank that was refused makes no window")
+        }
+    }
 }
 
 /// Makes a window; all ranks call. Its handle, and where this rank's memory is.
@@ -270,8 +314,7 @@ fn remove_own_comm(process: &mut Process, own: MPI_Comm) {
 
 /// Makes the tables of a window that is watched.
 fn watch(call: &'static str, comm: MPI_Comm, win: MPI_Win) -> Result {
-    let (bytes, align, info) = (tables::BYTES, MEMORY_ALIGN, Info::default());
-    let wanted = WantedWindow { bytes, unit: 1, info, align, granularity: 0, is_watched: false };
+    let wanted = WantedWindow { bytes: tables::BYTES, ..WantedWindow::empty(false) };
     let made = make(call, comm, MPI_WIN_FLAVOR_ALLOCATE, wanted, MemoryOrigin::OfEach);
     let (tables, _) = made.inspect_err(|_| free(win))?;
     enter().window_mut(win)?.watch = Some(Box::new(WindowWatch::new(tables)));
@@ -365,6 +408,16 @@ impl WindowReach {
     }
 }
 
+/// What the others learn of a rank that cannot take part: the class of its error.
+fn fault(wanted: &WantedWindow, without_memory: bool) -> u64 {
+    let class = match &wanted.refusal {
+        Some(error) => error.class(),
+        None if without_memory => MPI_ERR_NO_MEM,
+        None => MPI_SUCCESS,
+    };
+    class as u64
+}
+
 fn make_in(
     (participants, group, (comm, own)): (&Participants, Group, (MPI_Comm, MPI_Comm)),
     flavor: c_int,
@@ -387,7 +440,7 @@ fn make_in(
         shm::allow_peers();
     }
     let mine = WindowIntroduction {
-        fault: u64::from(reserved_here.is_err()),
+        fault: fault(&wanted, reserved_here.is_err()),
         host: reach.host,
         bytes: wanted.bytes,
         unit: wanted.unit as u64,
@@ -407,6 +460,9 @@ fn make_in(
         .map(WindowIntroduction::from)
         .collect();
     shm_comm::join(own, all[0].slot)?;
+    if let Some(refusal) = wanted.refusal {
+        return Err(refusal);
+    }
     let (reservation, file) = reserved_here.map_err(|error| no_memory(wanted.bytes, &error))?;
     expect_alike(&all, flavor)?;
     let mut reserved = vec![reservation];
