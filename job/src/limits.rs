@@ -87,3 +87,7 @@ const _: () = assert!(NOTICE_BYTES <= PIPE_ATOMIC_BYTES, "a notice must be writt
 /// Numbers in one notice: a name has 40 letters at most, and a number 20 digits.
 pub const NUMBERS_PER_NOTICE: usize = 16;
 const _: () = assert!(NUMBERS_PER_NOTICE * (40 + 1 + 20) <= NOTICE_BYTES - 16, "the lines must fit a notice");
+
+/// So long one rank may wait in `MPI_Init` for others before it says so, under launchers that do not tell of processes that ended.
+/// Programs on slow file systems start seconds apart.
+pub const START_PATIENCE: Duration = Duration::from_secs(10);

@@ -67,6 +67,7 @@ under() {
     case_of "$plugin: a rank is killed, alone on its node" killed_alone
     case_of "$plugin: the first of a node is killed" killed_first
     case_of "$plugin: a rank ends without MPI_Finalize" left_early
+    case_of "$plugin: a rank ends before MPI_Init" left_before
 }
 
 case_of() {
@@ -154,6 +155,15 @@ killed_first() {
 left_early() {
     with_srun -N2 -n4 "$WORK/job" exit 0
     ended_by 'tern: rank 1 .*without MPI_Finalize'
+}
+
+# Nobody can know of it but Slurm, which tells nobody.
+left_before() {
+    starts="[ \$SLURM_PROCID != 1 ] || exit 5; exec $WORK/job hello"
+    run timeout 14 srun -Q "--mpi=$plugin" -N2 -n3 sh -c "$starts"
+    [ "$status" -ne 0 ] && expect_lines 1 "tern: rank 0 has waited 10 s .*'srun --kill-on-bad-exit'" || return 1
+    with_srun -K -N2 -n3 sh -c "$starts"
+    ended_by 'task 1: Exited with exit code 5'
 }
 
 refused_without_pmi() {

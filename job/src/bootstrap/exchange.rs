@@ -6,15 +6,17 @@
 //! it ([`watch`](crate::watch)).
 
 use std::fmt;
-use std::io;
+use std::io::{self, Write};
 use std::sync::{Arc, Mutex, OnceLock};
 
 use crate::bootstrap::memory::HostMemory;
 use crate::bootstrap::pmi1::client::PmiLink;
+use crate::bootstrap::reminder::{self, Reminder};
 use crate::bootstrap::voice::Voice;
 use crate::cores::{CoreBudget, cores};
 use crate::hex::{from_hex, to_hex};
 use crate::job::{Job, JobControl, fresh_secret};
+use crate::limits::START_PATIENCE;
 use crate::link::{DirectoryLink, RankDirectory};
 use crate::node_map::{self, JobSecret, NodeMap};
 use crate::ranges;
@@ -71,6 +73,7 @@ pub(crate) type Onward = (Box<dyn RankDirectory>, Option<Arc<Mutex<PmiLink>>>);
 /// Makes a job of what the launcher gives.
 pub(crate) fn assemble(mut exchange: Box<dyn LauncherExchange>) -> io::Result<Job> {
     let LaunchedRank { rank, size, appnum, universe } = exchange.identity();
+    let reminder = reminder_of(rank, size);
     let local = local_ranks(&mut *exchange, rank, size)?;
     let leader = local[0];
     let own = if leader == rank { Some(Leader::new(size, &local)?) } else { None };
@@ -90,6 +93,7 @@ pub(crate) fn assemble(mut exchange: Box<dyn LauncherExchange>) -> io::Result<Jo
     status_page.state(RankState::Starting);
     // Until here the leader keeps open what the others open.
     exchange.fence()?;
+    drop(reminder);
     let places = node_map::read_places(&memory.status_page, size)?;
     let host = places.host_of(rank);
     let lifelines = match listener {
@@ -115,6 +119,15 @@ pub(crate) fn assemble(mut exchange: Box<dyn LauncherExchange>) -> io::Result<Jo
         hosts: places.hosts(),
         places: OnceLock::from(places),
     })
+}
+
+/// Two ranks say that they wait, so that one does where the other has ended.
+fn reminder_of(rank: u32, size: u32) -> Option<Reminder> {
+    let under_slurm = std::env::var_os("SLURM_JOB_ID").is_some();
+    let say = move || {
+        let _ = writeln!(io::stderr(), "{}", reminder::words(rank, size, START_PATIENCE, under_slurm));
+    };
+    (rank < 2).then(|| Reminder::new(START_PATIENCE, say))
 }
 
 /// What the launcher says is checked: its first entry makes what the others open.

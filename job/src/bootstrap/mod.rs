@@ -11,7 +11,7 @@ mod memory;
 mod mpirun;
 pub mod pmi1;
 mod pmix;
-
+mod reminder;
 mod singleton;
 pub(crate) mod voice;
 
