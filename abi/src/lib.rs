@@ -19,6 +19,7 @@ pub mod errors;
 pub mod files;
 pub mod handles;
 pub mod limits;
+pub mod naming;
 pub mod ops;
 pub mod rma;
 pub mod special;

@@ -196,7 +196,7 @@ static int every_count;
 static volatile long ticks, failures;
 static volatile sig_atomic_t is_over;
 
-/* What TAU's timer does: reads each variable. It comes again half a millisecond after it is done, however long it took. */
+/* What TAU's timer does: reads each variable. It comes again half a millisecond after it is done. */
 static void on_timer(int signal)
 {
     unsigned long long values[64];

@@ -1,5 +1,5 @@
-/* Values that are no handles: each is refused, and the message has it. Where handles are addresses, a program that is not
- * position independent has copies of the predefined objects, so this is compiled both ways. */
+/* Values that are no handles: each is refused, and the message has it. Where handles are addresses, a program that is
+ * not position independent has copies of the predefined objects, so this is compiled both ways. */
 #include <mpi.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -32,8 +32,8 @@ int main(int argc, char **argv)
     void *heap = malloc(64);
     memset(heap, 1, 64);
     /* MPICH's world, the standard's, no address at all, the program's own memory, and memory that is not there. */
-    uintptr_t strays[] = {0x44000000, 0x101, 0x4c000498, 8, (uintptr_t)heap, (uintptr_t)&number & ~(uintptr_t)7, 0x7ffffff0,
-        (uintptr_t)1 << 46};
+    uintptr_t strays[] = {0x44000000, 0x101, 0x4c000498, 8, (uintptr_t)heap, (uintptr_t)&number & ~(uintptr_t)7,
+        0x7ffffff0, (uintptr_t)1 << 46};
     for (size_t i = 0; i < sizeof strays / sizeof *strays; i++) {
         if ((MPI_Comm)strays[i] != MPI_COMM_WORLD)
             refused("MPI_Comm_rank", MPI_Comm_rank((MPI_Comm)strays[i], &rank), MPI_ERR_COMM, strays[i]);

@@ -4,6 +4,8 @@
 use std::ffi::{CStr, c_char, c_int, c_void};
 use std::sync::atomic::{AtomicPtr, Ordering};
 
+use tern_abi::naming::NameHandle;
+
 /// A function of Tern's, found when the library is loaded.
 pub struct FunctionSlot {
     name: &'static CStr,
@@ -86,13 +88,6 @@ const fn name(text: &'static str) -> &'static CStr {
 
 /// The name by which Tern's library was loaded, as a dependency of this one.
 const LIBRARY: &CStr = c"libmpi_abi.so.1";
-
-/// Turns a handle that Tern has been given back into the program's value; the number says what kind of handle it is.
-pub type NameHandle = extern "C" fn(usize, c_int) -> usize;
-/// The kind of a datatype.
-pub const DATATYPE: c_int = 1;
-/// The kind of a file.
-pub const FILE: c_int = 2;
 
 /// Looks all functions up. The libraries of this folder call it before the program's first function runs. Tern's messages name
 /// handles by `namer`.

@@ -3,10 +3,10 @@
 
 use std::ffi::c_int;
 
+use tern_abi::naming::{DATATYPE_HANDLE, FILE_HANDLE};
 use tern_abi::*;
 use tern_bridge::foreign::ForeignHandle;
 use tern_bridge::removed::{LOWER_BOUND, UPPER_BOUND};
-use tern_bridge::tern;
 use tern_bridge::values::mpich as values;
 
 /// Set in handles that are not predefined. Those of MPICH have it in its pair datatypes only.
@@ -21,10 +21,10 @@ const FOREIGN: usize = 1 << 32;
 /// The program's value of a handle that Tern refuses: what its message names.
 pub(crate) extern "C" fn given(number: usize, kind: c_int) -> usize {
     match kind {
-        tern::FILE => number,
+        FILE_HANDLE => number,
         _ if number & FOREIGN != 0 => number & !FOREIGN,
         _ if number < PREDEFINED_END => number,
-        tern::DATATYPE => number | MADE_DATATYPE as usize,
+        DATATYPE_HANDLE => number | MADE_DATATYPE as usize,
         _ => number | MADE as usize,
     }
 }
@@ -258,8 +258,8 @@ mod tests {
     fn a_refused_handle_is_named_as_the_program_gave_it() {
         for value in [0, 0x101, 0x4400_0007, 0x4c00_0499, 0xdead_beef_u32] {
             assert_eq!(given(Comm(value as c_int).inner().0, 0), value as usize);
-            assert_eq!(given(Datatype(value as c_int).inner().0, tern::DATATYPE), value as usize);
+            assert_eq!(given(Datatype(value as c_int).inner().0, DATATYPE_HANDLE), value as usize);
         }
-        assert_eq!(given(MpichFile(0x7fff_0000_1001).inner().0, tern::FILE), 0x7fff_0000_1001);
+        assert_eq!(given(MpichFile(0x7fff_0000_1001).inner().0, FILE_HANDLE), 0x7fff_0000_1001);
     }
 }

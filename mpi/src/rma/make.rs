@@ -408,6 +408,18 @@ impl WindowReach {
     }
 }
 
+/// Tells the others what this rank brings; what all have brought.
+fn introduce(
+    call: &'static str,
+    (comm, own): (MPI_Comm, MPI_Comm),
+    mine: WindowIntroduction,
+) -> Result<Vec<WindowIntroduction>> {
+    let told = records_of_all(call, comm, &mine.record())?;
+    let all: Vec<_> = told.chunks_exact(WindowIntroduction::BYTES).map(WindowIntroduction::from).collect();
+    shm_comm::join(own, all[0].slot)?;
+    Ok(all)
+}
+
 /// What the others learn of a rank that cannot take part: the class of its error.
 fn fault(wanted: &WantedWindow, without_memory: bool) -> u64 {
     let class = match &wanted.refusal {
@@ -455,11 +467,7 @@ fn make_in(
         claims: claims(&wanted.info),
         slot,
     };
-    let all: Vec<WindowIntroduction> = records_of_all(participants.call, comm, &mine.record())?
-        .chunks_exact(WindowIntroduction::BYTES)
-        .map(WindowIntroduction::from)
-        .collect();
-    shm_comm::join(own, all[0].slot)?;
+    let all = introduce(participants.call, (comm, own), mine)?;
     if let Some(refusal) = wanted.refusal {
         return Err(refusal);
     }
