@@ -41,7 +41,7 @@ fn run(options: &Options, report: &Report) {
         return;
     }
     // Whole jobs, wrong programs, launchers and installers wait most of the time, for what does not come; C programs, compilers and
-    // suites do not. So one of each kind runs beside one of the other.
+    // suites do not, but have long stretches of one process. So both kinds run beside each other.
     let whole_jobs = options.whole_jobs && options.foreign.is_none();
     conformance::run(options, report, || {
         if whole_jobs {
@@ -54,7 +54,7 @@ fn run(options: &Options, report: &Report) {
         }
         if options.all {
             scope.spawn(|| steps::launchers(options, report));
-            steps::memory_checks(options, report);
+            scope.spawn(|| steps::memory_checks(options, report));
             steps::libraries(options, report);
         }
     });

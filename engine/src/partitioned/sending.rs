@@ -219,7 +219,8 @@ impl<T: Transport> Engine<T> {
         let (route, len) = self.part_route(peer, &buf, receive.addr != 0, leaves_work, len);
         let is_offered = matches!(route, PartRoute::Offered);
         let kept = if may_put && is_offered { self.own_half(peer, len) } else { 0 };
-        self.core.count_part(peer, is_offered, len);
+        // What is put is counted when it has been: otherwise it goes once more.
+        self.core.count_part(peer, is_offered, len - kept);
         match route {
             PartRoute::Offered if kept > 0 => {
                 self.push_offer(id, peer, &buf, receive.id, from, len - kept)?;
@@ -415,7 +416,9 @@ impl EngineCore {
             return self.actions.push_back(Action::Partitions(owner));
         }
         let over = sending.ends();
-        if let Some(PartitionTarget { id, .. }) = sending.receive {
+        let receive = sending.receive;
+        self.count_part(peer, true, len);
+        if let Some(PartitionTarget { id, .. }) = receive {
             let extended = PartPut { receiver: id, offset, len }.extended();
             self.actions.push_back(Action::Control { peer, kind: HeaderKind::PartitionPut, extended });
         }
