@@ -35,8 +35,9 @@ impl Completion {
     /// It is over. Any thread may call.
     pub fn complete(&self, outcome: AccessOutcome) {
         *self.outcome.lock().unwrap_or_else(PoisonError::into_inner) = Some(outcome);
-        self.is_over.store(true, Ordering::Release);
+        // First: whoever sees that it is over may ask at once whether the file is idle.
         self.facts.pending.fetch_sub(1, Ordering::AcqRel);
+        self.is_over.store(true, Ordering::Release);
     }
 
     fn is_over(&self) -> bool {
