@@ -271,20 +271,16 @@ fn make_with<T>(
     arguments: Result<(T, WantedWindow)>,
     memory: impl FnOnce(&Info) -> MemoryOrigin,
 ) -> Result<(T, MPI_Win, *mut u8)> {
-    match met_if_checked(call, comm, arguments)? {
-        Ok((kept, wanted)) => {
-            let memory = memory(&wanted.info);
-            let (win, base) = make(call, comm, flavor, wanted, memory)?;
-            Ok((kept, win, base))
-        }
+    let (kept, wanted) = match met_if_checked(call, comm, arguments)? {
+        Ok((kept, wanted)) => (Some(kept), wanted),
         Err(error) => {
             let is_watched = enter().checks.windows;
-            let wanted = WantedWindow { refusal: Some(error), ..WantedWindow::empty(is_watched) };
-            let memory = memory(&wanted.info);
-            make(call, comm, flavor, wanted, memory)?;
-            unreachable!("a rank that was refused makes no window")
+            (None, WantedWindow { refusal: Some(error), ..WantedWindow::empty(is_watched) })
         }
-    }
+    };
+    let memory = memory(&wanted.info);
+    let (win, base) = make(call, comm, flavor, wanted, memory)?;
+    Ok((kept.expect("a rank that was refused makes no window"), win, base))
 }
 
 /// Makes a window; all ranks call. Its handle, and where this rank's memory is.

@@ -3,7 +3,7 @@
 
 use super::object::{Constants, Window};
 use super::tables::RankTable;
-use crate::check::windows::{find_store, not_posted, stored_though, unlike};
+use crate::check::windows::{ExposureState, find_store, not_posted, stored_though, unlike};
 use crate::core::error::{Result, fail};
 use crate::core::process::{Process, enter};
 use std::ffi::c_int;
@@ -85,22 +85,25 @@ pub(super) fn expect_posts(win: MPI_Win, targets: &[u32], assert: c_int) -> Resu
     }
     let asked = if assert & MPI_MODE_NOCHECK != 0 { targets } else { &[] };
     for &target in asked {
-        let table = RankTable::open(win, target, "MPI_Win_start")?;
-        let is_posted = table.state.is_posted;
-        table.close(false)?;
-        if !is_posted {
+        if !state_of(win, target)?.is_posted {
             return Err(fail(MPI_ERR_ASSERT, not_posted(target, &enter().window(win)?.named())));
         }
     }
     Ok(())
 }
 
+/// What a target of `MPI_Win_start` has promised.
+fn state_of(win: MPI_Win, target: u32) -> Result<ExposureState> {
+    let table = RankTable::open(win, target, "MPI_Win_start")?;
+    let state = table.state;
+    table.close(false)?;
+    Ok(state)
+}
+
 /// `MPI_Win_start` has met the posts of all targets: they assert what it does.
 pub(super) fn compare_posts(win: MPI_Win, targets: &[u32], assert: c_int) -> Result {
     for &target in targets {
-        let table = RankTable::open(win, target, "MPI_Win_start")?;
-        let is_unchecked = table.state.is_unchecked;
-        table.close(false)?;
+        let is_unchecked = state_of(win, target)?.is_unchecked;
         if is_unchecked != (assert & MPI_MODE_NOCHECK != 0) {
             return Err(fail(MPI_ERR_ASSERT, unlike(target, is_unchecked, &enter().window(win)?.named())));
         }
