@@ -17,32 +17,33 @@ pub(crate) struct Instance {
     pub ranks_max: usize,
 }
 
-/// The programs whose messages go another way under another protocol. Objects, files and Fortran's conversions take the same way under all.
+/// The programs whose messages go another way under another protocol. Objects, files and Fortran's conversions take the same way under
+/// all, as do the starts of processes and of connections.
 const MESSAGES: &[&str] = &[
     "coll_",
     "comm",
     "file_access",
     "flood_",
-    "init_late",
     "intercomm",
     "large_",
     "oversubscribed",
     "p2p_",
-    "part_",
+    "part_transfer",
     "progress",
     "queue_",
     "rma_",
-    "session",
-    "spawn_",
     "stress_",
     "threads_",
     "topo_graph",
     "type_transfer",
 ];
 
+/// A forced protocol serves each pair of ranks by itself; what many ranks do together is tried with each transport.
+const FORCED_RANKS_MAX: usize = 4;
+
 /// Shared memory with one of its ways forced.
 const fn forced(name: &'static str, environment: &'static [(&'static str, &'static str)]) -> Instance {
-    Instance { name, environment, default: false, programs: MESSAGES, ranks_max: usize::MAX }
+    Instance { name, environment, default: false, programs: MESSAGES, ranks_max: FORCED_RANKS_MAX }
 }
 
 /// Another transport, with all programs.
@@ -176,7 +177,6 @@ const OFI_SOCKETS: Instance = Instance {
         "p2p_ordering",
         "p2p_persistent",
         "p2p_probe",
-        "p2p_self",
         "p2p_sendrecv",
         "coll_data",
         "session_after",

@@ -54,7 +54,6 @@ fn run(options: &Options, report: &Report) {
         }
         if options.all {
             scope.spawn(|| steps::launchers(options, report));
-            scope.spawn(|| steps::memory_checks(options, report));
             steps::libraries(options, report);
         }
     });
@@ -62,12 +61,13 @@ fn run(options: &Options, report: &Report) {
 
 /// Checks of the sources, and all that is built; whether the suites can run on it.
 fn prepare(options: &Options, report: &Report) -> bool {
-    // Linking what is staged keeps one core busy, and unit tests wait for each other. The two build in folders of their own.
+    // Linking what is staged keeps one core busy, and unit tests wait for each other. All build in folders of their own.
     std::thread::scope(|scope| {
         scope.spawn(|| steps::source_checks(options, report));
         let is_staged = steps::stage(options, report);
         steps::model_checks(options, report);
         steps::gates(options, report);
+        steps::memory_checks(options, report);
         is_staged
     })
 }

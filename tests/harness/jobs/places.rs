@@ -34,7 +34,7 @@ fn alone(jobs: &Jobs<'_>) -> Verdict {
     let outcome = run_command(Command::new(jobs.job()?).arg("hello"))?;
     expect_code(&outcome, 0)?;
     expect(outcome.stdout == "rank 0 of 1\n", "it is a world of one", &outcome)?;
-    for program in ["p2p_self", "coll_data", "type_constructors"] {
+    for program in ["self_messages", "coll_data", "type_constructors"] {
         expect_code(&run_command(&mut Command::new(jobs.conformance(program)?))?, 0)?;
     }
     passed()
