@@ -219,8 +219,6 @@ impl<T: Transport> Engine<T> {
         let (route, len) = self.part_route(peer, &buf, receive.addr != 0, leaves_work, len);
         let is_offered = matches!(route, PartRoute::Offered);
         let kept = if may_put && is_offered { self.own_half(peer, len) } else { 0 };
-        // What is put is counted when it has been: otherwise it goes once more.
-        self.core.count_part(peer, is_offered, len - kept);
         match route {
             PartRoute::Offered if kept > 0 => {
                 self.push_offer(id, peer, &buf, receive.id, from, len - kept)?;
@@ -230,6 +228,8 @@ impl<T: Transport> Engine<T> {
             PartRoute::ZeroCopy => self.push_zero_copy(id, peer, &buf, receive.id, from, len)?,
             PartRoute::Copied => self.push_copied(id, peer, &buf, receive.id, from, len)?,
         }
+        // What is put is counted when it has been: otherwise it goes once more.
+        self.core.count_part(peer, is_offered, len - kept);
         if let Some(sending) = self.core.sending(id) {
             sending.taken(len);
         }
