@@ -144,6 +144,48 @@ macro_rules! foreign_kinds {
     };
 }
 
+/// The entry points that are the same code for each ABI; expanded beside [`foreign_kinds`].
+#[macro_export]
+macro_rules! shared_entries {
+    () => {
+        /// How many datatypes a rank sends with: none matter if all is in place.
+        fn senders(sendbuf: *mut c_void, comm: Comm) -> usize {
+            let in_place = sendbuf as usize == <Abi as $crate::foreign::ForeignAbi>::IN_PLACE;
+            if in_place { 0 } else { $crate::special::peers(comm) }
+        }
+
+        fn sources(comm: Comm) -> usize {
+            $crate::special::neighbors(comm.inner()).0
+        }
+
+        fn targets(comm: Comm) -> usize {
+            $crate::special::neighbors(comm.inner()).1
+        }
+
+        $crate::plain! {
+            /// Seconds since some time.
+            fn MPI_Wtime() -> f64 {
+                $crate::tern!(MPI_Wtime() -> f64)
+            }
+
+            /// Seconds between ticks.
+            fn MPI_Wtick() -> f64 {
+                $crate::tern!(MPI_Wtick() -> f64)
+            }
+
+            /// A sum of an address and a displacement.
+            fn MPI_Aint_add(base: isize, displacement: isize) -> isize {
+                base.wrapping_add(displacement)
+            }
+
+            /// A difference of addresses.
+            fn MPI_Aint_diff(one: isize, other: isize) -> isize {
+                one.wrapping_sub(other)
+            }
+        }
+    };
+}
+
 /// A text as long as a constant says in each ABI.
 #[macro_export]
 macro_rules! text {
