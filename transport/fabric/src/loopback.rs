@@ -8,8 +8,7 @@ use tern_mem::UserBuf;
 use crate::limits::{CELL_BYTES, HEAD_PAYLOAD_BYTES, LOOPBACK_MESSAGES_MAX};
 use tern_shm::bell::Bell;
 use tern_transport::{
-    Am, CooperativeCopyKey, Doorbell, Full, Header, Landing, Limits, Peer, Remote, Sink, Token, Transfer,
-    TransferError, Transport,
+    Am, Doorbell, Full, Header, Landing, Limits, Peer, Remote, Sink, Token, Transfer, Transport,
 };
 
 /// The loop-back transport of one rank.
@@ -131,31 +130,6 @@ impl Transport for Loopback {
         let into_here = unsafe { own_memory(into) };
         UserBuf::copy(from, 0, &into_here, 0, into.len as usize);
         Transfer::Done
-    }
-
-    fn open_cooperative_copy(
-        &mut self,
-        _peer: Peer,
-        _from: Remote,
-        _into: &UserBuf,
-        _done: Token,
-    ) -> Option<CooperativeCopyKey> {
-        None
-    }
-
-    fn pull_cooperative_copy(&mut self, _key: CooperativeCopyKey) -> Transfer {
-        Transfer::Failed(TransferError::BadKey)
-    }
-
-    fn join_cooperative_copy(
-        &mut self,
-        _: Peer,
-        _: CooperativeCopyKey,
-        _: &UserBuf,
-        _: Remote,
-        _: Token,
-    ) -> Transfer {
-        Transfer::Failed(TransferError::BadKey)
     }
 
     #[inline]
