@@ -28,7 +28,7 @@ pub(crate) struct SimArguments {
     #[arg(long, conflicts_with_all = NOT_CHECKED, help_heading = WHAT)]
     check: bool,
     /// Price collective accesses to a file whose blocks the ranks have in turn: --bytes are those of one rank
-    #[arg(long, conflicts_with_all = NOT_FILES, help_heading = WHAT)]
+    #[arg(long, conflicts_with_all = OF_COLLECTIVES, help_heading = WHAT)]
     io: bool,
     /// With --io: bytes of a block; without it 4k
     #[arg(long, value_name = "B", value_parser = parse_some, help_heading = WHAT)]
@@ -40,7 +40,7 @@ pub(crate) struct SimArguments {
     #[arg(long, value_name = "B", value_parser = parse_some, help_heading = WHAT)]
     buffer: Option<u32>,
     /// Price windows: MPI_Win_fence, and puts of all ranks to all others that end with one
-    #[arg(long, conflicts_with_all = NOT_WINDOWS, help_heading = WHAT)]
+    #[arg(long, conflicts_with = "io", conflicts_with_all = OF_COLLECTIVES, help_heading = WHAT)]
     rma: bool,
     /// With --rma: each rank puts to so many ranks behind it, rather than to all
     #[arg(long, value_name = "N", value_parser = parse_some, help_heading = WHAT)]
@@ -144,30 +144,8 @@ const NOT_CHECKED: [&str; 22] = [
     "plot",
 ];
 
-/// Likewise: files have no collective, no root and no faults.
-const NOT_FILES: [&str; 17] = [
-    "works",
-    "choose",
-    "print_params",
-    "algorithm",
-    "segment",
-    "root",
-    "repeat",
-    "verify",
-    "messages_max",
-    "multicast",
-    "seed",
-    "loss",
-    "jitter",
-    "skew",
-    "crash",
-    "cut",
-    "plot",
-];
-
-/// Nor have windows.
-const NOT_WINDOWS: [&str; 18] = [
-    "io",
+/// Likewise: files and windows have no collective, no root and no faults.
+const OF_COLLECTIVES: [&str; 17] = [
     "works",
     "choose",
     "print_params",
