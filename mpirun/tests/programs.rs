@@ -89,7 +89,7 @@ fn if_a_later_program_cannot_start_the_earlier_ranks_end() {
 fn mistakes_are_one_clear_line() {
     for (arguments, words) in [
         (&["--timout", "3", "a"][..], "did you mean --timeout?"),
-        (&["-n", "0", "a"], "'0' is no number of ranks"),
+        (&["-n", "0", "a"], "option -n: '0' is no number of ranks"),
         (&["-n", "2"], "which program"),
         (&["-host", "-oProxyCommand=x", "a"], "is no name of a host"),
         (&["--launcher", "false", "-host", "elsewhere.example", "a"], "host elsewhere.example"),

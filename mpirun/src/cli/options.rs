@@ -160,9 +160,9 @@ fn wrong_values(error: &clap::Error, segment: &ProgramArguments) -> Refusal {
     let id = shown.trim_start_matches('-').split(' ').next().unwrap_or_default();
     let name = segment.typed.iter().rfind(|(typed, _)| *typed == id).map_or(id, |(_, name)| name);
     Refusal::usage(match find(id).map_or(0, |row| row.1.len()) {
-        0 => format!("option --{name} takes no value"),
-        1 => format!("option --{name} needs a value"),
-        count => format!("option --{name} needs {count} values"),
+        0 => format!("option {} takes no value", dashed(name)),
+        1 => format!("option {} needs a value", dashed(name)),
+        count => format!("option {} needs {count} values", dashed(name)),
     })
 }
 
@@ -234,16 +234,21 @@ fn apply(
         }
         OptionKey::MemoryKinds => app.environment.push((MEMORY_KINDS_VARIABLE.into(), raw())),
         OptionKey::Mca => habits::mca(settings, &text(name, raw())?, &text(name, raw())?),
-        OptionKey::NoEffect => settings.without_effect.push(format!("--{name}")),
+        OptionKey::NoEffect => settings.without_effect.push(dashed(name)),
         OptionKey::Remark(remark) => {
-            settings.remarks.push(format!("option --{name} changes nothing: {remark}"));
+            settings.remarks.push(format!("option {} changes nothing: {remark}", dashed(name)));
         }
         OptionKey::Instead(instead) => {
-            return Err(Refusal::usage(format!("option --{name} is not for this mpirun: {instead}")));
+            return Err(Refusal::usage(format!("option {} is not for this mpirun: {instead}", dashed(name))));
         }
         OptionKey::ConfigFile | OptionKey::Info | OptionKey::Help | OptionKey::Version => {}
     }
     Ok(())
+}
+
+/// An option as it is typed: one of a letter has one dash.
+fn dashed(name: &str) -> String {
+    format!("{}{name}", if name.chars().count() == 1 { "-" } else { "--" })
 }
 
 fn abi(value: &str) -> Result<Abi, Refusal> {
@@ -254,17 +259,22 @@ fn abi(value: &str) -> Result<Abi, Refusal> {
 
 fn cpu_set(name: &str, value: &str) -> Result<Vec<u32>, Refusal> {
     ranges::parse(value, PROCESSORS_MAX).ok_or_else(|| {
-        Refusal::usage(format!("option --{name}: '{value}' is no list of processors such as 0-3,8"))
+        Refusal::usage(format!("option {}: '{value}' is no list of processors such as 0-3,8", dashed(name)))
     })
 }
 
 fn text(name: &str, value: OsString) -> Result<String, Refusal> {
-    value.into_string().map_err(|value| Refusal::usage(format!("option --{name}: {value:?} is not text")))
+    value
+        .into_string()
+        .map_err(|value| Refusal::usage(format!("option {}: {value:?} is not text", dashed(name))))
 }
 
 fn number_of(what: &str, name: &str, value: &str) -> Result<u32, Refusal> {
     parse_count(value).ok_or_else(|| {
-        Refusal::usage(format!("option --{name}: '{value}' is no number of {what} from 1 to {RANKS_MAX}"))
+        Refusal::usage(format!(
+            "option {}: '{value}' is no number of {what} from 1 to {RANKS_MAX}",
+            dashed(name)
+        ))
     })
 }
 
@@ -301,7 +311,7 @@ fn stdin_to(value: &str) -> Result<StdinTo, Refusal> {
 /// A name that is empty or holds `=` cannot stand in an environment.
 fn pair(option: &str, name: OsString, value: OsString) -> Result<(OsString, OsString), Refusal> {
     if name.is_empty() || name.as_bytes().contains(&b'=') {
-        return Err(Refusal::usage(format!("option --{option}: {name:?} is no name of a variable")));
+        return Err(Refusal::usage(format!("option {}: {name:?} is no name of a variable", dashed(option))));
     }
     Ok((name, value))
 }
@@ -315,8 +325,9 @@ fn export(option: &str, value: OsString) -> Result<Option<(OsString, OsString)>,
             pair(option, OsString::from_vec(name), OsString::from_vec(value)).map(Some)
         }
         None if std::env::var_os(&value).is_none() => Err(Refusal::usage(format!(
-            "option --{option}: the variable {} is not set; --{option} NAME=VALUE sets one",
-            value.to_string_lossy()
+            "option {option}: the variable {} is not set; {option} NAME=VALUE sets one",
+            value.to_string_lossy(),
+            option = dashed(option)
         ))),
         None => Ok(None),
     }
