@@ -144,6 +144,11 @@ impl Job {
         }
     }
 
+    /// Whether a launcher has started this process.
+    pub fn is_launched(&self) -> bool {
+        self.control.is_some()
+    }
+
     /// Tells what this rank has done, a name and a number in a line: `mpirun --stats` prints it.
     pub fn give_numbers(&self, lines: &[String]) {
         let Some(JobControl::Pipe(pipe)) = &self.control else { return };

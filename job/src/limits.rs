@@ -42,8 +42,12 @@ pub const WITNESSES_APART_MAX: u32 = 4;
 pub const LIFELINE_ARITY: u32 = 16;
 /// Addresses of a host that others try: they fit a value of PMI-1 beside the rest.
 pub const LIFELINE_ADDRESSES_MAX: usize = 12;
-/// How long an address may take to answer, and each step of the proof.
-pub const LIFELINE_DIAL: Duration = Duration::from_secs(2);
+/// How long whoever has connected may take to prove itself.
+pub const LIFELINE_CLAIM: Duration = Duration::from_secs(2);
+/// So long a host waits in `MPI_Init` for a connection to the one above: on networks that are there it takes a millisecond.
+pub const LIFELINE_DIAL_AT_START: Duration = Duration::from_millis(500);
+/// So long a connection may take to somebody who was there: a first packet that is lost is sent again after a second.
+pub const LIFELINE_REDIAL: Duration = Duration::from_millis(1200);
 /// How often all addresses are tried.
 pub const LIFELINE_DIALS_MAX: u32 = 5;
 /// Who has proven nothing yet: more of them are turned away.

@@ -81,10 +81,12 @@ pub(crate) fn assemble(mut exchange: Box<dyn LauncherExchange>) -> io::Result<Jo
         exchange.put(HOST_KEY, &own.entry(&local)?.to_string())?;
     }
     let secret = exchange_secret(&mut *exchange, rank)?;
-    let (memory, listener) = match own {
+    let (memory, lifelines) = match own {
         Some(Leader { memory, listener }) => {
-            node_map::write(&memory.status_page, &secret, &all_places(&mut *exchange, size)?)?;
-            (memory, listener)
+            let places = all_places(&mut *exchange, size)?;
+            node_map::write(&memory.status_page, &secret, &places)?;
+            let open = |listener| lifelines(&mut *exchange, listener, secret, places.host_of(rank), &places);
+            (memory, listener.map(open).transpose()?)
         }
         None => (HostMemory::open(&host_entry(&mut *exchange, leader)?.memory, leader)?, None),
     };
@@ -96,10 +98,6 @@ pub(crate) fn assemble(mut exchange: Box<dyn LauncherExchange>) -> io::Result<Jo
     drop(reminder);
     let places = node_map::read_places(&memory.status_page, size)?;
     let host = places.host_of(rank);
-    let lifelines = match listener {
-        Some(listener) => Some(lifelines(&mut *exchange, listener, secret, host, &places)?),
-        None => None,
-    };
     let voice = exchange.voice();
     let (directory, pmi) = exchange.into_directory()?;
     let own_page = StatusPage::new(memory.status_page, rank);

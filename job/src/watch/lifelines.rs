@@ -1,6 +1,7 @@
 //! Connections between the first ranks of all hosts, on which an end without a word is a death.
 //!
-//! They form a tree. Each end proves the job's secret ([`proof`]). A message is a kind, a rank and a code.
+//! They form a tree. Each end proves the job's secret ([`proof`]), the lower one when it connects ([`dial`](super::dial)). A message is a
+//! kind, a rank and a code.
 
 use std::collections::VecDeque;
 use std::io::{self, Read, Write};
@@ -13,16 +14,17 @@ use std::time::Duration;
 
 use nix::ifaddrs::getifaddrs;
 use nix::net::if_::InterfaceFlags;
-use rustix::event::{EventfdFlags, eventfd};
+use rustix::event::{EventfdFlags, PollFlags, eventfd};
 use rustix::net::sockopt::{
     set_socket_keepalive, set_tcp_keepcnt, set_tcp_keepidle, set_tcp_keepintvl, set_tcp_nodelay,
 };
 
 use crate::limits::{
-    LIFELINE_ADDRESSES_MAX, LIFELINE_ARITY, LIFELINE_DIAL, LIFELINE_DIALS_MAX, LIFELINE_IDLE, LIFELINE_PROBE,
-    LIFELINE_PROBES, LIFELINE_UNAUTHENTICATED_MAX,
+    LIFELINE_ADDRESSES_MAX, LIFELINE_ARITY, LIFELINE_CLAIM, LIFELINE_IDLE, LIFELINE_PROBE, LIFELINE_PROBES,
+    LIFELINE_UNAUTHENTICATED_MAX,
 };
 use crate::node_map::JobSecret;
+use crate::watch::dial::{Dial, Dialed};
 use crate::watch::proof;
 
 /// The variable with the ports that a site lets through.
@@ -126,8 +128,8 @@ pub enum LifelineNews {
 pub struct Lifelines {
     listener: Listener,
     shared: Arc<LifelineOpener>,
-    /// The host above this one, and where it can be reached.
-    parent: Option<(u32, String)>,
+    /// The way to the host above this one.
+    dial: Option<Dial>,
     /// The first rank of each host.
     firsts: Vec<u32>,
     lines: Vec<Lifeline>,
@@ -139,6 +141,7 @@ pub struct Lifelines {
 struct LifelineOpener {
     secret: JobSecret,
     host: u32,
+    believed: proof::Believed,
     /// Those who have not proven anything yet.
     unauthenticated: AtomicUsize,
     open: Sender<Lifeline>,
@@ -155,7 +158,8 @@ struct Lifeline {
 }
 
 impl Lifelines {
-    /// `parent` is the host above, and where it is reached; `firsts` are the first ranks of all hosts.
+    /// `parent` is the host above, and where it is reached; `firsts` are the first ranks of all hosts. Connects to the host above. Where
+    /// that cannot be reached, nobody watches over it from here, and the job goes on.
     pub fn new(
         listener: Listener,
         secret: JobSecret,
@@ -164,41 +168,32 @@ impl Lifelines {
         firsts: Vec<u32>,
     ) -> io::Result<Lifelines> {
         let (open, new) = channel();
+        let dial = parent.map(|(parent, addresses)| {
+            Dial::begin(secret, host, parent, parse_addresses(&addresses).unwrap_or_default())
+        });
+        let (believed, unauthenticated) = (proof::Believed::default(), AtomicUsize::new(0));
         let bell = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?;
-        let shared =
-            Arc::new(LifelineOpener { secret, host, unauthenticated: AtomicUsize::new(0), open, bell });
-        Ok(Lifelines { listener, shared, parent, firsts, lines: Vec::new(), new })
-    }
-
-    /// Opens the lifeline to the host above, in a thread that ends with that. Where the host cannot be reached, nobody watches over it
-    /// from here, and the job goes on.
-    pub fn dial(&mut self) {
-        let Some((parent, addresses)) = self.parent.take() else { return };
-        let addresses = parse_addresses(&addresses).unwrap_or_default();
-        let shared = self.shared.clone();
-        let dial = move || {
-            let tries = (0..LIFELINE_DIALS_MAX).flat_map(|_| addresses.iter());
-            let stream = tries.filter_map(|address| shared.dial(*address, parent).ok()).next();
-            stream.into_iter().for_each(|stream| shared.open(stream, parent));
-        };
-        let _ = std::thread::Builder::new().name("tern-lifeline".into()).spawn(dial);
+        let shared = Arc::new(LifelineOpener { secret, host, believed, unauthenticated, open, bell });
+        Ok(Lifelines { listener, shared, dial, firsts, lines: Vec::new(), new })
     }
 
     /// What to wait for.
-    pub fn fds(&self) -> Vec<BorrowedFd<'_>> {
+    pub fn fds(&self) -> Vec<(BorrowedFd<'_>, PollFlags)> {
         let own = [self.listener.socket.as_fd(), self.shared.bell.as_fd()];
-        own.into_iter().chain(self.lines.iter().map(|line| line.stream.as_fd())).collect()
+        let lines = self.lines.iter().map(|line| line.stream.as_fd());
+        let read = own.into_iter().chain(lines).map(|fd| (fd, PollFlags::IN));
+        read.chain(self.dial.iter().flat_map(Dial::fds)).collect()
     }
 
-    /// Takes what has come. Never waits.
+    /// Takes what has come.
     pub fn serve(&mut self) -> Vec<LifelineNews> {
         let _ = rustix::io::read(&self.shared.bell, &mut [0; 8]);
         self.lines.extend(self.new.try_iter());
         while let Ok((stream, _)) = self.listener.socket.accept() {
             self.admit(stream);
         }
-        let mut news = Vec::new();
-        let firsts = &self.firsts;
+        let mut news: Vec<LifelineNews> = self.serve_dial().into_iter().collect();
+        let mut ended = Vec::new();
         self.lines.retain_mut(|line| match line.read() {
             Heard::Nothing => true,
             Heard::Leave => false,
@@ -207,23 +202,55 @@ impl Lifelines {
                 false
             }
             Heard::End => {
-                let rank = firsts.get(line.host as usize).copied().unwrap_or_default();
-                news.push(LifelineNews::Lost { host: line.host, rank });
+                ended.push(line.host);
                 false
             }
         });
+        // A host has connected to several addresses at once, and keeps one of the connections.
+        ended.retain(|host| !self.lines.iter().any(|line| line.host == *host));
+        ended.dedup();
+        news.extend(ended.into_iter().map(|host| self.lost(host)));
         news
+    }
+
+    fn serve_dial(&mut self) -> Option<LifelineNews> {
+        let dial = self.dial.as_mut()?;
+        match dial.serve() {
+            Dialed::Nothing => None,
+            Dialed::Proven(stream) => {
+                dial.say(&frame(LEAVES, 0, 0));
+                dial.give_up();
+                let host = dial.parent();
+                self.shared.open(stream, host);
+                self.lines.extend(self.new.try_iter());
+                None
+            }
+            Dialed::Lost => {
+                let host = dial.parent();
+                Some(self.lost(host))
+            }
+        }
+    }
+
+    fn lost(&self, host: u32) -> LifelineNews {
+        LifelineNews::Lost { host, rank: self.firsts.get(host as usize).copied().unwrap_or_default() }
     }
 
     /// This rank ends well.
     pub fn take_leave(&mut self) {
-        self.lines.iter_mut().for_each(|line| line.write(LEAVES, 0, 0));
+        self.say(&frame(LEAVES, 0, 0));
     }
 
     /// A rank has died or aborted.
     pub fn tell_death(&mut self, rank: u32, code: i32) {
+        self.say(&frame(DEATH, rank, code));
+    }
+
+    /// A few bytes always find room; who has gone need not hear them.
+    fn say(&mut self, words: &[u8]) {
         self.lines.extend(self.new.try_iter());
-        self.lines.iter_mut().for_each(|line| line.write(DEATH, rank, code));
+        self.dial.iter_mut().for_each(|dial| dial.say(words));
+        self.lines.iter_mut().for_each(|line| drop(line.stream.write_all(words)));
     }
 
     /// Somebody has connected. A thread hears the proof, so that who says nothing holds nobody.
@@ -235,8 +262,8 @@ impl Lifelines {
         }
         let accept = move || {
             let mut stream = stream;
-            let accepted =
-                limit_time(&stream).and_then(|()| proof::accept(&mut stream, &shared.secret, shared.host));
+            let accepted = limit_time(&stream)
+                .and_then(|()| proof::accept(&mut stream, &shared.secret, shared.host, &shared.believed));
             shared.unauthenticated.fetch_sub(1, Ordering::Relaxed);
             if let Ok(host) = accepted {
                 shared.open(stream, host);
@@ -247,13 +274,6 @@ impl Lifelines {
 }
 
 impl LifelineOpener {
-    fn dial(&self, address: SocketAddr, parent: u32) -> io::Result<TcpStream> {
-        let mut stream = TcpStream::connect_timeout(&address, LIFELINE_DIAL)?;
-        limit_time(&stream)?;
-        proof::dial(&mut stream, &self.secret, self.host, parent)?;
-        Ok(stream)
-    }
-
     fn open(&self, stream: TcpStream, host: u32) {
         if probe(&stream).is_ok()
             && self.open.send(Lifeline { stream, host, buffer: VecDeque::new() }).is_ok()
@@ -265,8 +285,8 @@ impl LifelineOpener {
 
 fn limit_time(stream: &TcpStream) -> io::Result<()> {
     stream.set_nonblocking(false)?;
-    stream.set_read_timeout(Some(LIFELINE_DIAL))?;
-    stream.set_write_timeout(Some(LIFELINE_DIAL))
+    stream.set_read_timeout(Some(LIFELINE_CLAIM))?;
+    stream.set_write_timeout(Some(LIFELINE_CLAIM))
 }
 
 /// A machine that has lost its power closes nothing: the kernel asks now and then whether the other end is there.
@@ -312,14 +332,13 @@ impl Lifeline {
             _ => Heard::End,
         }
     }
+}
 
-    /// A few bytes always find room; who has gone need not hear them.
-    fn write(&mut self, kind: u8, rank: u32, code: i32) {
-        let mut frame = vec![kind];
-        frame.extend(rank.to_le_bytes());
-        frame.extend(code.to_le_bytes());
-        let _ = self.stream.write_all(&frame);
-    }
+fn frame(kind: u8, rank: u32, code: i32) -> Vec<u8> {
+    let mut frame = vec![kind];
+    frame.extend(rank.to_le_bytes());
+    frame.extend(code.to_le_bytes());
+    frame
 }
 
 /// For tests and other rooms: how long a death may stay unnoticed where the other end's machine is gone.
@@ -329,15 +348,18 @@ pub const SILENCE_MAX: Duration =
 #[cfg(test)]
 mod tests {
     use super::*;
-    use rustix::event::{PollFd, PollFlags, poll};
+    use crate::limits::LIFELINE_DIALS_MAX;
+    use rustix::event::{PollFd, poll};
 
+    fn lines(listener: Listener, host: u32, parent: Option<(u32, String)>) -> Lifelines {
+        Lifelines::new(listener, [1; 32], host, parent, vec![0, 4]).unwrap()
+    }
+
+    /// Host 1 has connected to host 0, which has not looked yet.
     fn pair() -> (Lifelines, Lifelines) {
         let (above, below) = (Listener::open().unwrap(), Listener::open().unwrap());
         let parent = Some((0, above.addresses()));
-        let above = Lifelines::new(above, [1; 32], 0, None, vec![0, 4]).unwrap();
-        let mut below = Lifelines::new(below, [1; 32], 1, parent, vec![0, 4]).unwrap();
-        below.dial();
-        (above, below)
+        (lines(above, 0, None), lines(below, 1, parent))
     }
 
     fn next(
@@ -349,8 +371,9 @@ mod tests {
             if wanted(lines, &news) {
                 return news;
             }
+            let fds = lines.fds();
             let mut fds: Vec<_> =
-                lines.fds().into_iter().map(|fd| PollFd::from_borrowed_fd(fd, PollFlags::IN)).collect();
+                fds.into_iter().map(|(fd, flags)| PollFd::from_borrowed_fd(fd, flags)).collect();
             poll(&mut fds, None).unwrap();
         }
     }
@@ -359,7 +382,64 @@ mod tests {
         let (mut above, mut below) = pair();
         next(&mut above, |lines, _| !lines.lines.is_empty());
         next(&mut below, |lines, _| !lines.lines.is_empty());
+        // The connections to other addresses of the host above.
+        await_threads(&above);
+        above.serve();
+        assert_eq!((above.lines.len(), below.lines.len()), (1, 1));
         (above, below)
+    }
+
+    /// What was accepted is open after that.
+    fn await_threads(lines: &Lifelines) {
+        while Arc::strong_count(&lines.shared) > 1 {
+            std::thread::yield_now();
+        }
+    }
+
+    #[test]
+    fn a_host_that_dies_before_it_is_answered_is_missed() {
+        let (mut above, below) = pair();
+        drop(below);
+        assert_eq!(next(&mut above, |_, news| !news.is_empty()), [LifelineNews::Lost { host: 1, rank: 4 }]);
+    }
+
+    #[test]
+    fn a_host_above_that_dies_before_it_answers_is_missed() {
+        let (above, mut below) = pair();
+        drop(above);
+        assert_eq!(next(&mut below, |_, news| !news.is_empty()), [LifelineNews::Lost { host: 0, rank: 0 }]);
+    }
+
+    #[test]
+    fn words_before_an_answer_are_heard() {
+        let (mut above, mut below) = pair();
+        below.tell_death(5, 9);
+        drop(below);
+        assert_eq!(next(&mut above, |_, news| !news.is_empty())[0], LifelineNews::Death { rank: 5, code: 9 });
+        let (mut above, mut below) = pair();
+        below.take_leave();
+        drop(below);
+        assert_eq!(above.serve(), []);
+        await_threads(&above);
+        assert_eq!(above.serve(), []);
+        assert!(above.lines.is_empty());
+    }
+
+    #[test]
+    fn another_at_the_same_port_is_not_the_host_above() {
+        let other = Listener::open().unwrap();
+        let port = other.port;
+        // Another job's host, which refuses the claim, and then ends.
+        let mut other = Lifelines::new(other, [2; 32], 0, None, vec![0, 4]).unwrap();
+        let mut below = lines(Listener::open().unwrap(), 1, Some((0, format!("{port},127.0.0.1"))));
+        for _ in 0..2 * LIFELINE_DIALS_MAX {
+            other.serve();
+            await_threads(&other);
+            assert_eq!(below.serve(), []);
+        }
+        drop(other);
+        assert_eq!(below.serve(), []);
+        assert!(below.lines.is_empty());
     }
 
     #[test]

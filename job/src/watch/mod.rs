@@ -7,12 +7,13 @@
 //!
 //! A rank that ends well has said so on the status page before.
 
+mod dial;
 pub mod lifelines;
 mod proof;
 
 use std::collections::BTreeMap;
 use std::io;
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::fd::{AsFd, OwnedFd};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -99,9 +100,8 @@ impl Watch {
     }
 
     /// Watches until it is stopped, or the job has to end. The caller then says what there is to say, and calls
-    /// [`end_job`](Watch::end_job).
+    /// [`tell_ranks`](Watch::tell_ranks) and [`end_job`](Watch::end_job).
     pub fn run(&mut self) -> Option<WatchVerdict> {
-        self.lifelines.iter_mut().for_each(Lifelines::dial);
         loop {
             self.choose_processes();
             if let Some((at, verdict)) = &self.pending
@@ -119,10 +119,14 @@ impl Watch {
         }
     }
 
-    /// Tells everybody that the job ends: the hosts on lifelines, the ranks of this host, the launcher.
-    pub fn end_job(&mut self, verdict: &WatchVerdict) {
+    /// Tells the hosts on lifelines and the ranks of this host that the job ends, and that this rank has said why.
+    pub fn tell_ranks(&mut self, verdict: &WatchVerdict) {
         self.lifelines.iter_mut().for_each(|lines| lines.tell_death(verdict.culprit, verdict.code));
         self.status_page.abort(verdict.code);
+    }
+
+    /// Tells the launcher that the job ends.
+    pub fn end_job(&self, verdict: &WatchVerdict) {
         let message = verdict.message.as_deref().unwrap_or("another rank has died");
         // Without a launcher each rank ends by what it notices.
         let _ = self.voice.abort(exit_status(verdict.code), message);
@@ -172,10 +176,8 @@ impl Watch {
         let lines = self.lifelines.as_ref().map(Lifelines::fds).unwrap_or_default();
         let stop = self.stop.as_fd();
         let mut fds = vec![PollFd::from_borrowed_fd(stop, PollFlags::IN)];
-        let watched = processes.iter().map(|(_, process)| process.as_fd());
-        fds.extend(
-            watched.chain(lines).map(|fd: BorrowedFd<'_>| PollFd::from_borrowed_fd(fd, PollFlags::IN)),
-        );
+        let watched = processes.iter().map(|(_, process)| (process.as_fd(), PollFlags::IN));
+        fds.extend(watched.chain(lines).map(|(fd, flags)| PollFd::from_borrowed_fd(fd, flags)));
         fds.extend(connection.map(|(fd, event)| PollFd::from_borrowed_fd(fd, event)));
         let limit =
             due.map(|due| Timespec { tv_sec: due.as_secs() as i64, tv_nsec: due.subsec_nanos().into() });
@@ -288,6 +290,7 @@ mod tests {
     use rustix::fs::{MemfdFlags, memfd_create};
     use rustix::io::pwrite;
     use rustix::pipe::{PipeFlags, pipe_with};
+    use std::os::fd::BorrowedFd;
     use std::process::{Child, Command};
     use std::sync::Mutex;
 
@@ -361,6 +364,7 @@ mod tests {
         bench.kill(1);
         let verdict = bench.watch.run().unwrap();
         assert!(verdict.message.as_ref().unwrap().contains("rank 2 (process"), "{verdict:?}");
+        bench.watch.tell_ranks(&verdict);
         bench.watch.end_job(&verdict);
         assert_eq!(*bench.noted.aborts.lock().unwrap(), [1]);
         assert_eq!(read_record(&bench.page, 0).unwrap().abort_code(), Some(1));

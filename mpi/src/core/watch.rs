@@ -20,12 +20,14 @@ pub fn start(mut watch: Watch) {
     let run = move || {
         serving.begin();
         if let Some(verdict) = watch.run() {
-            stdio::flush_streams();
+            // First of all: launchers that end the ranks themselves name a process, and leave no time to name its rank.
             if let Some(message) = &verdict.message {
                 complain(message);
-                // A launcher that is told to end its job may drop what it has not carried yet.
-                std::thread::sleep(CARRYING_TIME);
             }
+            watch.tell_ranks(&verdict);
+            stdio::flush_streams();
+            // A launcher that is told to end its job may drop what it has not carried yet of this rank's words, or of another's.
+            std::thread::sleep(CARRYING_TIME);
             watch.end_job(&verdict);
             // SAFETY: _exit has no preconditions.
             unsafe { libc::_exit(tern_job::exit_status(verdict.code)) };
