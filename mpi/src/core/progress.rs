@@ -18,7 +18,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
 use std::thread::JoinHandle;
 use std::time::Duration;
-use tern_tcp::Tcp;
+use tern_tcp::{DoorPost, Tcp};
 use tern_transport::threads::Serving;
 
 /// There is no thread, or it runs.
@@ -58,7 +58,7 @@ pub fn ensure() {
 pub fn stop() {
     let Some(handle) = thread().take() else { return };
     STATE.store(ENDS, Ordering::SeqCst);
-    handle.thread().unpark();
+    unpark(&handle);
     if let Some(bell) = enter().waiting.bell.clone() {
         bell.ring();
     }
@@ -94,7 +94,7 @@ fn wake(process: &mut Process) {
         && STATE.compare_exchange(PARKED, AWAY, Ordering::SeqCst, Ordering::SeqCst).is_ok()
         && let Some(handle) = &*thread()
     {
-        handle.thread().unpark();
+        unpark(handle);
     }
 }
 
@@ -278,37 +278,86 @@ fn is_left_to_the_program(process: &mut Process) -> bool {
     left
 }
 
-/// A thread that is parked must look now and then from now on. This process has met another world, whose end no launcher tells, or has a
+/// A thread that is parked must look out from now on. This process has met another world, whose end no launcher tells, or has a
 /// port, and whoever comes wants an answer though the program computes.
 pub fn look_abroad() {
     if STATE.compare_exchange(PARKED, AWAY, Ordering::SeqCst, Ordering::SeqCst).is_ok()
         && let Some(handle) = &*thread()
     {
-        handle.thread().unpark();
+        unpark(handle);
     }
 }
 
-fn park(process: LockGuard) {
-    let looks = process.abroad().is_some_and(Tcp::is_open_to_foreigners);
-    // Under the lock: whoever leaves the library afterwards sees it.
-    let parked = STATE.compare_exchange(AWAY, PARKED, Ordering::SeqCst, Ordering::SeqCst).is_ok();
-    drop(process);
-    while parked && STATE.load(Ordering::SeqCst) == PARKED {
-        if looks {
-            nap(if look_for_the_lost() { LOOK_AT_DIALING } else { LOOK_ABROAD });
-        } else {
-            std::thread::park();
+/// The thread goes on, wherever it sleeps while it is parked.
+fn unpark(handle: &JoinHandle<()>) {
+    handle.thread().unpark();
+    door().iter().for_each(DoorPost::wake);
+}
+
+/// Where the thread sleeps, if that is at a door.
+static DOOR: Mutex<Option<DoorPost>> = Mutex::new(None);
+
+fn door() -> std::sync::MutexGuard<'static, Option<DoorPost>> {
+    DOOR.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+}
+
+/// How a parked thread hears of other worlds.
+enum LookOut {
+    /// There are none.
+    None,
+    /// Somebody may come to a door.
+    Door(DoorPost),
+    /// A connection may break for good, or somebody is being let in: it looks again after this time.
+    After(Duration),
+}
+
+impl LookOut {
+    fn of(process: &Process) -> LookOut {
+        match process.abroad() {
+            Some(tcp) if tcp.has_had_doors() || tcp.has_foreigners() => match tcp.door_post() {
+                _ if tcp.is_connecting() => LookOut::After(LOOK_AT_DIALING),
+                Some(post) if !tcp.has_foreigners() => LookOut::Door(post),
+                _ => LookOut::After(LOOK_ABROAD),
+            },
+            _ => LookOut::None,
+        }
+    }
+
+    fn wait(&self) {
+        match self {
+            LookOut::None => std::thread::park(),
+            LookOut::After(time) => nap(*time),
+            LookOut::Door(post) => {
+                *door() = Some(post.clone());
+                // Whoever has changed it before did not know where to knock.
+                if STATE.load(Ordering::SeqCst) == PARKED {
+                    post.sleep();
+                }
+                *door() = None;
+            }
         }
     }
 }
 
-/// While the program computes, a connection to another world may have broken for good, or somebody may stand at a port. Whether a
-/// connection is being made.
-fn look_for_the_lost() -> bool {
-    let Some(process) = try_enter() else { return false };
+fn park(process: LockGuard) {
+    let mut out = LookOut::of(&process);
+    // Under the lock: whoever leaves the library afterwards sees it.
+    let parked = STATE.compare_exchange(AWAY, PARKED, Ordering::SeqCst, Ordering::SeqCst).is_ok();
+    drop(process);
+    while parked && STATE.load(Ordering::SeqCst) == PARKED {
+        out.wait();
+        if !matches!(out, LookOut::None) && STATE.load(Ordering::SeqCst) == PARKED {
+            out = look_around();
+        }
+    }
+}
+
+/// While the program computes, a connection to another world may have broken for good, or somebody may stand at a port.
+fn look_around() -> LookOut {
+    let Some(process) = try_enter() else { return LookOut::After(LOOK_AT_DIALING) };
     process.abroad().into_iter().for_each(Tcp::look_soon);
     let (process, _) = progress(process);
-    process.abroad().is_some_and(Tcp::is_connecting)
+    LookOut::of(&process)
 }
 
 /// The thread runs for microseconds, while the program computes on the core that it wakes up on. A short time slice lets it in at

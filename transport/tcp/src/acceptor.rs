@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 
 use socket2::{Domain, Protocol, Socket, Type};
 
+use super::door_post::{DoorPost, Knock};
 use super::endpoint_address::{EndpointAddress, addresses};
 use super::files::with_room;
 use super::greeting::{Greeting, prepare, seed};
@@ -35,6 +36,8 @@ pub(crate) struct Acceptor {
     pub turned_away: u64,
     /// Connections whose other end closed them before it had proved anything. Ranks that dial each other at once do that, too.
     pub given_up: u64,
+    /// Wakes whoever sleeps at the doors.
+    knock: Option<Knock>,
 }
 
 struct Unauthenticated {
@@ -112,6 +115,7 @@ impl Acceptor {
             closed: None,
             turned_away: 0,
             given_up: 0,
+            knock: None,
         })
     }
 
@@ -126,6 +130,20 @@ impl Acceptor {
 
     pub(crate) fn fd(&self) -> RawFd {
         self.listener.as_raw_fd()
+    }
+
+    /// A thread may sleep at the doors from now on.
+    pub(crate) fn expect_visitors(&mut self) -> io::Result<()> {
+        if self.knock.is_none() {
+            self.knock = Some(Knock::new()?);
+        }
+        Ok(())
+    }
+
+    /// Where it sleeps, unless somebody is being let in, or cannot be.
+    pub(crate) fn door_post(&self) -> Option<DoorPost> {
+        let is_quiet = self.unauthenticated.is_empty() && self.failing.is_none() && self.closed.is_none();
+        self.knock.as_ref().filter(|_| is_quiet).map(|knock| DoorPost::new(self.fd(), knock.clone()))
     }
 
     /// Whether somebody is being greeted who has said something to the point. Those who say nothing hurry nobody.
@@ -217,6 +235,8 @@ impl Acceptor {
                 self.turned_away += 1;
             }
             bell.watch(socket.as_raw_fd(), false);
+            // Whoever sleeps at the doors must look more often now.
+            self.knock.iter().for_each(Knock::knock);
             let (greeting, from) = (Greeting::new(socket), from.as_socket().map(|from| from.ip()));
             self.unauthenticated.push(Unauthenticated {
                 greeting,

@@ -116,6 +116,12 @@ pub fn text_of_endpoint_address(endpoint_address: &[u8], chars_max: usize) -> Op
     (!text.is_empty()).then(|| text + &end)
 }
 
+/// An endpoint address with one of its addresses alone; `None` if it has no such address.
+pub fn endpoint_address_at(endpoint_address: &[u8], address: IpAddr) -> Option<Vec<u8>> {
+    let EndpointAddress { port, addresses } = EndpointAddress::parse(endpoint_address)?;
+    addresses.contains(&address).then(|| EndpointAddress { port, addresses: vec![address] }.bytes())
+}
+
 /// The endpoint address that a text describes. A name of a host stands for its addresses.
 pub fn endpoint_address_of_text(text: &str) -> Option<Vec<u8>> {
     let (hosts, port) = text.rsplit_once(':')?;
@@ -130,6 +136,11 @@ pub fn endpoint_address_of_text(text: &str) -> Option<Vec<u8>> {
     }
     addresses.truncate(ADDRESSES_MAX);
     (!addresses.is_empty()).then(|| EndpointAddress { port, addresses }.bytes())
+}
+
+/// Whether this machine has one of the interfaces that were named, and it is up; an error that says which were.
+pub fn check_interfaces(interfaces: &Interfaces) -> io::Result<()> {
+    addresses(interfaces).map(drop)
 }
 
 /// The addresses of this machine's interfaces that are up and may be used. An error if interfaces were named and none has one.
@@ -207,6 +218,9 @@ mod tests {
             "10.0.0.1:4711",
             "what does not fit is left out"
         );
+        let at = |text: &str| endpoint_address_at(&endpoint_address, text.parse().unwrap());
+        assert_eq!(text_of_endpoint_address(&at("fd00::7").unwrap(), 100).unwrap(), "[fd00::7]:4711");
+        assert_eq!(at("10.0.0.2"), None);
         for bad in ["", ":", "10.0.0.1", "10.0.0.1:0", "10.0.0.1:x", "10.0.0.1:99999", "300.0.0.1:5"] {
             assert_eq!(endpoint_address_of_text(bad), None, "{bad}");
         }

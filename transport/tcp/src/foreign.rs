@@ -6,6 +6,7 @@ use std::os::fd::RawFd;
 use std::time::{Duration, Instant};
 
 use super::acceptor::Authenticated;
+use super::door_post::DoorPost;
 use super::doors::Talk;
 use super::endpoint_address::EndpointAddress;
 use super::handshake::{Realm, SECRET_BYTES, Secret};
@@ -40,7 +41,7 @@ pub(crate) struct ForeignPeers {
     /// Who has proved itself before this rank has heard of it.
     early: Vec<(Authenticated, Instant)>,
     parting: Vec<Peer>,
-    /// This rank has opened a door once. Who comes to one that is shut wants to hear that.
+    /// This rank has opened a door once.
     had_doors: bool,
 }
 
@@ -73,9 +74,14 @@ impl Tcp {
         !self.foreign.names.is_empty()
     }
 
-    /// Whether processes of other worlds are peers, or may come.
-    pub fn is_open_to_foreigners(&self) -> bool {
-        self.foreign.had_doors || self.has_foreigners()
+    /// Whether this rank has opened a door once: who comes to one that is shut wants to hear that.
+    pub fn has_had_doors(&self) -> bool {
+        self.foreign.had_doors
+    }
+
+    /// Where a thread sleeps that looks after the doors, if it can sleep.
+    pub fn door_post(&self) -> Option<DoorPost> {
+        self.acceptor.door_post()
     }
 
     /// Makes a process a peer, if it is not one. A rank of this world has its number already.
@@ -217,6 +223,8 @@ impl Tcp {
         let number = door_number(&secret);
         self.identity.doors.push((number, Secret(secret)));
         self.foreign.had_doors = true;
+        // Without it the thread looks now and then.
+        let _ = self.acceptor.expect_visitors();
         number
     }
 

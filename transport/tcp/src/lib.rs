@@ -13,7 +13,7 @@
 //! | the mutual proof of the job's secret | `handshake.rs`, `greeting.rs` |
 //! | a connection's bytes, plain or encrypted | `wire.rs`, `sealed.rs` |
 //! | who a process is, for those of other worlds too | `identity.rs` |
-//! | processes of other worlds, which come and go | `foreign.rs`, `doors.rs` |
+//! | processes of other worlds, which come and go | `foreign.rs`, `doors.rs`, `door_post.rs` |
 //! | finding and connecting a peer | `endpoint_address.rs`, `dialer.rs` |
 //! | letting peers in, and nobody else | `acceptor.rs` |
 //! | when to look for them, and at the clock | `housekeeping.rs` |
@@ -28,6 +28,7 @@ mod cause;
 mod change;
 mod congestion;
 mod dialer;
+mod door_post;
 mod doors;
 mod endpoint_address;
 mod files;
@@ -49,8 +50,11 @@ mod transport;
 mod wire;
 
 pub use change::Change;
+pub use door_post::DoorPost;
 pub use doors::Talk;
-pub use endpoint_address::{endpoint_address_of_text, text_of_endpoint_address};
+pub use endpoint_address::{
+    check_interfaces, endpoint_address_at, endpoint_address_of_text, text_of_endpoint_address,
+};
 pub use foreign::Foreigner;
 pub use identity::veil;
 pub use tern_transport::config::{Checksum, TcpConfig};
