@@ -129,6 +129,9 @@ pub const LEAVING_TAG: i32 = AGREEMENT_TAG - 4;
 /// A thread that has found the library's state wrong waits so long for another one, which may have brought it about.
 pub const MEET_WITHIN: Duration = Duration::from_millis(100);
 
+/// Ranks of jobs under other launchers that tell each other in `MPI_Finalize` how they are reached: some 60 bytes each, so 1 MiB.
+pub const KEPT_ADDRESSES_MAX: u32 = 1 << 14;
+
 /// How often a process that computes looks whether another world that it is connected with is still there.
 pub const LOOK_ABROAD: Duration = Duration::from_millis(250);
 

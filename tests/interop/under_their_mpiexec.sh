@@ -15,6 +15,12 @@ try_launcher() {
     run "$1" -n 3 "$WORK/session"
     expect_lines 3 '^sum 3'
 
+    # After MPI_Finalize such a launcher tells nobody how the others are reached.
+    "$mpicc" -o "$WORK/session_after" "$here/../c/session_after.c"
+    for transport in auto tcp; do
+        run env TERN_TRANSPORT="$transport" "$1" -n 4 "$WORK/session_after"
+    done
+
     "$mpicc" -o "$WORK/job" "$here/../jobs/job.c"
     end_of "$1" abort 7
     [ "$status" -eq 7 ] || fail "an abort with 7 ended with $status: $(cat "$WORK/output")"

@@ -25,6 +25,7 @@ main() {
     mkdir -p "$WORK"
     "$TERN_PREFIX/bin/mpicc" -o "$WORK/job" "$root/tests/jobs/job.c" -lpthread
     "$TERN_PREFIX/bin/mpicc" -o "$WORK/tour" "$root/tests/interop/abi_tour.c"
+    "$TERN_PREFIX/bin/mpicc" -o "$WORK/after" "$root/tests/c/session_after.c"
     status=0
     timeout -k 10 580 "$root/tests/slurm/cluster.sh" -n 3 sh "$0" --cases || status=$?
     if [ "$status" -eq 77 ]; then
@@ -62,6 +63,7 @@ under() {
     case_of "$plugin: ranks of one node" one_node
     case_of "$plugin: ranks of three nodes" three_nodes
     case_of "$plugin: ranks that go round the nodes" round_the_nodes
+    case_of "$plugin: sessions after MPI_Finalize" sessions_after
     case_of "$plugin: an abort" aborted
     case_of "$plugin: a rank is killed, others are on its node" killed_beside_others
     case_of "$plugin: a rank is killed, alone on its node" killed_alone
@@ -115,6 +117,10 @@ three_nodes() {
 
 round_the_nodes() {
     with_srun -N3 -n6 -m cyclic "$WORK/tour" && [ "$status" -eq 0 ] && expect_lines 6 '^ok . of 6 on Tern'
+}
+
+sessions_after() {
+    with_srun -N3 -n6 -m cyclic "$WORK/after" && [ "$status" -eq 0 ] && expect_lines 1 '^ok [0-9]* checks'
 }
 
 aborted() {

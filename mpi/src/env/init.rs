@@ -9,6 +9,7 @@ use crate::core::settings;
 use crate::core::thread_level::{self, is_main};
 use crate::core::wait::{self, Waiting};
 use crate::core::{departure, lifeline, multicast, network, progress, stdio, watch};
+use crate::env::addresses;
 use crate::limits::CONTEXTS_PER_BLOCK;
 use crate::spawn;
 use std::ffi::{c_char, c_int};
@@ -145,8 +146,9 @@ pub fn attach(process: &mut Process) -> Result {
     if process.job.is_some() {
         return Err(fail(
             MPI_ERR_OTHER,
-            "MPI_Finalize has closed the connections of this rank to other hosts, and this launcher, which has been told that the \
-             rank has ended, passes no addresses on any more: keep a session open across MPI_Finalize, and others may follow",
+            "MPI_Finalize has closed the connections of this rank to other hosts, and in a job of so many ranks this launcher, which \
+             has been told that the rank has ended, passes no addresses on any more: keep a session open across MPI_Finalize, and \
+             others may follow",
         ));
     }
     let mut job = tern_job::join().map_err(|error| fail(MPI_ERR_OTHER, error.to_string()))?;
@@ -234,6 +236,7 @@ fn finalize() -> Result {
     multicast::retire("MPI_Finalize");
     // Nobody leaves while somebody may still need its help: a large message may have to be fetched from here.
     crate::coll::last_barrier("MPI_Finalize", MPI_COMM_WORLD)?;
+    addresses::tell_each_other("MPI_Finalize")?;
     spawn::leave_together("MPI_Finalize")?;
     if !can_return(&mut enter()) {
         progress::stop();
@@ -263,9 +266,10 @@ pub fn send_what_is_left(call: &'static str) {
 /// Whether this rank, once it has left its job after `MPI_Finalize`, can use its connections to other hosts again. Somebody must see to
 /// them meanwhile: peers that leave later wait for acknowledgements.
 fn can_return(process: &mut Process) -> bool {
-    let by_mpirun = process.job.as_ref().is_some_and(|job| !job.takes_leave());
+    let is_told = network::has_kept_addresses();
+    let finds_others = process.job.as_ref().is_some_and(|job| is_told || !job.takes_leave());
     let is_networked = |engine: &mut process::ProcessEngine| engine.transport().is_networked();
-    by_mpirun && progress::runs() && process.engine_mut().is_some_and(is_networked)
+    finds_others && progress::runs() && process.engine_mut().is_some_and(is_networked)
 }
 
 /// The process ends. A provider of libfabric must not be in use when its library ends, and some leave files where their endpoint

@@ -1,6 +1,7 @@
 //! The environment, info objects, sessions, the ABI (MPI 5.0 chapters 9, 10, 11 and 20).
 
 pub mod abi;
+pub mod addresses;
 pub mod errhandler;
 pub mod error_codes;
 pub mod fortran;

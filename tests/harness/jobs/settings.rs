@@ -15,6 +15,7 @@ pub(super) const TESTS: &[Test] = &[
     Test { name: "settings differ between hosts", run: two_hosts },
     Test { name: "settings that may differ", run: may_differ },
     Test { name: "settings of interfaces and ports", run: reached_where_told },
+    Test { name: "settings of an interface that no rank needs", run: interface_of_one_host },
     Test { name: "settings that would send secrets in clear", run: in_clear },
 ];
 
@@ -60,6 +61,26 @@ fn reached_where_told(jobs: &Jobs<'_>) -> Verdict {
         let outcome = run(&[], &[(name, value)])?;
         expect(outcome.code().is_some_and(|code| code != 0), "it is an error", &outcome)?;
         expect_said(&outcome, &[&format!("{name}={value}"), words])?;
+    }
+    passed()
+}
+
+/// Where no rank needs the network, an interface is named for processes that come later. One that is not there is an error all the same.
+fn interface_of_one_host(jobs: &Jobs<'_>) -> Verdict {
+    let run = |options: &[&str]| {
+        let mut mpirun = Command::new(jobs.options.mpirun());
+        run_command(mpirun.args(options).arg(jobs.conformance("coll_data")?))
+    };
+    for count in ["1", "2"] {
+        let outcome = run(&["-iface", "nothere0", "-n", count])?;
+        expect(outcome.code().is_some_and(|code| code != 0), "it is an error", &outcome)?;
+        expect_said(&outcome, &["TERN_INTERFACE=nothere0", "no interface of this machine"])?;
+        let outcome = run(&["-v", "-iface", "lo", "-n", count])?;
+        expect_code(&outcome, 0)?;
+        expect_said(&outcome, &["TERN_INTERFACE=lo: without effect"])?;
+        let outcome = run(&["-iface", "lo", "-n", count])?;
+        expect_code(&outcome, 0)?;
+        expect(!outcome.stderr.contains("without effect"), "it is said on request", &outcome)?;
     }
     passed()
 }
