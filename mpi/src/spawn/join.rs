@@ -13,6 +13,7 @@ use super::worlds::chance;
 use crate::core::boundary::Handed;
 use crate::core::entry::entry;
 use crate::core::error::{Result, fail};
+use crate::env::hints::Info;
 use crate::limits::CONNECT_S;
 
 const CALL: &str = "MPI_Comm_join";
@@ -29,7 +30,7 @@ entry! {
 }
 
 fn join(fd: RawFd) -> Result<MPI_Comm> {
-    let name = ports::open()?;
+    let name = ports::open(&Info::default())?;
     let made = over(fd, &name);
     ports::close(&name)?;
     made

@@ -4,13 +4,14 @@ use std::borrow::Cow;
 
 use tern_abi::*;
 use tern_job::hex::{from_hex, to_hex};
-use tern_tcp::{Tcp, endpoint_address_of_text, text_of_endpoint_address};
+use tern_tcp::{Tcp, endpoint_address_at, endpoint_address_of_text, text_of_endpoint_address};
 
 use super::worlds::go_abroad;
 use crate::core::boundary::OutText;
 use crate::core::entry::entry;
 use crate::core::error::{Error, Result, fail};
 use crate::core::process::enter;
+use crate::env::hints::Info;
 
 /// What a port's name says.
 pub(super) struct PortName {
@@ -26,8 +27,8 @@ const SECRET_CHARS: usize = 65;
 entry! {
     /// Opens a port at which processes of other worlds may connect.
     safe fn MPI_Open_port(info: MPI_Info, port_name: OutText<'_>) {
-        enter().hints(info)?;
-        let name = open()?;
+        let hints = enter().hints(info)?;
+        let name = open(&hints)?;
         port_name.store(&name, MPI_MAX_PORT_NAME as usize);
         Ok(())
     }
@@ -38,14 +39,20 @@ entry! {
     }
 }
 
+/// The reserved key for the address at which a port is established. `ip_port` is not heeded: a process has one port for all.
+const ADDRESS_KEY: &str = "ip_address";
+
 /// Opens a port; its name.
-pub(super) fn open() -> Result<String> {
+pub(super) fn open(hints: &Info) -> Result<String> {
     go_abroad()?;
     let system = |error: std::io::Error| fail(MPI_ERR_OTHER, format!("no port can be opened: {error}"));
     let secret = tern_job::job::fresh_secret().map_err(system)?;
     let mut process = enter();
     let tcp = process.abroad_mut().ok_or_else(super::introduce::garbled)?;
-    let endpoint_address = tcp.endpoint_address().map_err(system)?;
+    let mut endpoint_address = tcp.endpoint_address().map_err(system)?;
+    if let Some(value) = hints.get(ADDRESS_KEY) {
+        endpoint_address = at_address(&endpoint_address, value)?;
+    }
     let place = text_of_endpoint_address(&endpoint_address, MPI_MAX_PORT_NAME as usize - SECRET_CHARS - 1)
         .ok_or_else(|| fail(MPI_ERR_OTHER, "this process has no address by which others could reach it"))?;
     let door = tcp.open_door(secret);
@@ -54,6 +61,15 @@ pub(super) fn open() -> Result<String> {
     drop(process);
     crate::core::progress::look_abroad();
     Ok(name)
+}
+
+fn at_address(endpoint_address: &[u8], value: &str) -> Result<Vec<u8>> {
+    let narrowed =
+        value.trim().parse().ok().and_then(|address| endpoint_address_at(endpoint_address, address));
+    narrowed.ok_or_else(|| {
+        let text = format!("{ADDRESS_KEY}='{value}': this process can be reached at no such address");
+        fail(MPI_ERR_INFO_VALUE, text)
+    })
 }
 
 /// Closes a port of this process.

@@ -135,7 +135,7 @@ fn start_and_accept(
     mine: &[u8],
 ) -> Result<(Vec<u8>, Option<u32>)> {
     let launcher = launcher()?;
-    let port = ports::open()?;
+    let port = ports::open(&Info::default())?;
     let heard = start_at(call, &launcher, programs, &port, mine);
     ports::close(&port)?;
     heard
