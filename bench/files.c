@@ -313,37 +313,16 @@ static void overlap_loop(void *arg, long iterations) {
     }
 }
 
-// Keeps the lower times of two measurements, and gives the new one back.
-static struct summary lower(struct summary measured, struct summary *kept) {
-    kept->best = measured.best < kept->best ? measured.best : kept->best;
-    kept->median = kept->median == 0 || measured.median < kept->median ? measured.median : kept->median;
-    return measured;
-}
-
 static void measure_overlap(const struct team *team, struct work *w, double budget) {
     view(w, 0, MPI_BYTE, MPI_BYTE);
     w->rounds = 0;
     point(team, w, "iwrite", overlap_loop, TOTAL_BYTES, budget);
-    // In turns, since a processor is not always as fast. The best time of each is one that nothing else disturbed.
-    enum { TURNS = 5 };
-    struct summary alone = {1e9, 0}, computed = alone, both = alone;
-    double shares[TURNS];
-    long rounds = 0;
-    for (int turn = 0; turn < TURNS; turn++) {
-        w->rounds = 0;
-        struct summary a = lower(measure(team, overlap_loop, w, budget / TURNS), &alone);
-        if (turn == 0)
-            rounds = rounds_of(1.5 * a.median);
-        w->rounds = rounds;
-        struct summary c = lower(measure(team, compute_loop, w, budget / TURNS), &computed);
-        struct summary b = lower(measure(team, overlap_loop, w, budget / TURNS), &both);
-        shares[turn] = (b.median - c.median) / a.median;
-    }
-    struct summary added = {(both.best - computed.best) / alone.best, summarize(shares, TURNS).median};
+    struct beside writing = {overlap_loop, compute_loop, overlap_loop, w, &w->rounds, 1.5};
+    struct beside_times times = measure_beside(team, &writing, budget);
     if (w->rank == 0) {
-        print_result(metric(w->medium, "iwrite_computed"), TOTAL_BYTES, computed);
-        print_result(metric(w->medium, "iwrite_beside"), TOTAL_BYTES, both);
-        print_result(metric(w->medium, "iwrite_added"), TOTAL_BYTES, added);
+        print_result(metric(w->medium, "iwrite_computed"), TOTAL_BYTES, times.computation);
+        print_result(metric(w->medium, "iwrite_beside"), TOTAL_BYTES, times.both);
+        print_result(metric(w->medium, "iwrite_added"), TOTAL_BYTES, times.added);
     }
 }
 

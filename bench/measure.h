@@ -112,6 +112,53 @@ static inline long rounds_of(double seconds) {
     return (long)(seconds / best * SAMPLE);
 }
 
+// An operation that goes on beside a computation.
+struct beside {
+    loop_fn operation;   // alone
+    loop_fn computation; // alone
+    loop_fn both;
+    void *arg;
+    long *rounds;  // of computation, for all three; 0 for the first
+    double length; // of one computation, in times of the operation
+};
+
+// What the operation takes alone, the computation alone, and both; the part of the operation's time that is not hidden.
+struct beside_times {
+    struct summary operation, computation, both, added;
+};
+
+// Keeps the lower times of two measurements, and gives the new one back.
+static inline struct summary keep_lower(struct summary measured, struct summary *kept) {
+    kept->best = measured.best < kept->best ? measured.best : kept->best;
+    kept->median = kept->median == 0 || measured.median < kept->median ? measured.median : kept->median;
+    return measured;
+}
+
+// In turns, since a processor is not always as fast. The best time of each is one that nothing else disturbed.
+static inline struct beside_times measure_beside(const struct team *team, const struct beside *b, double budget) {
+    enum { TURNS = 5 };
+    struct summary none = {1e9, 0};
+    struct beside_times t = {none, none, none, none};
+    double shares[TURNS];
+    long rounds = 0;
+    for (int turn = 0; turn < TURNS; turn++) {
+        *b->rounds = 0;
+        struct summary alone = keep_lower(measure(team, b->operation, b->arg, budget / TURNS), &t.operation);
+        if (turn == 0) {
+            rounds = rounds_of(b->length * alone.median);
+            team->agree(&rounds);
+        }
+        *b->rounds = rounds;
+        struct summary computed = keep_lower(measure(team, b->computation, b->arg, budget / TURNS), &t.computation);
+        struct summary both = keep_lower(measure(team, b->both, b->arg, budget / TURNS), &t.both);
+        shares[turn] = (both.median - computed.median) / alone.median;
+    }
+    *b->rounds = 0;
+    double best = (t.both.best - t.computation.best) / t.operation.best;
+    t.added = (struct summary){best, summarize(shares, TURNS).median};
+    return t;
+}
+
 // One result line for the driver: metric, parameter (bytes, ranks, depth), best and median in SI units.
 static inline void print_result(const char *metric, long parameter, struct summary s) {
     printf("result %s %ld %.9g %.9g\n", metric, parameter, s.best, s.median);

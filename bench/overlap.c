@@ -11,14 +11,8 @@
 struct exchange {
     int rank, bytes;
     char *out, *in;
-    double compute; // seconds
+    long rounds; // of computation
 };
-
-static void compute_for(double seconds) {
-    double until = now() + seconds;
-    while (now() < until)
-        ;
-}
 
 // Rank 0 sends, both compute, both wait; then the other way, so that no rank runs ahead.
 static void overlap_loop(void *arg, long iterations) {
@@ -29,10 +23,16 @@ static void overlap_loop(void *arg, long iterations) {
             MPI_Isend(e->out, e->bytes, MPI_BYTE, 1 - e->rank, 1, MPI_COMM_WORLD, &request);
         else
             MPI_Irecv(e->in, e->bytes, MPI_BYTE, 1 - e->rank, 1, MPI_COMM_WORLD, &request);
-        if (e->compute > 0)
-            compute_for(e->compute);
+        compute_rounds(e->rounds);
         MPI_Wait(&request, MPI_STATUS_IGNORE);
     }
+}
+
+// The same computation with nothing under way.
+static void compute_loop(void *arg, long iterations) {
+    struct exchange *e = arg;
+    for (long i = 0; i < 2 * iterations; i++)
+        compute_rounds(e->rounds);
 }
 
 static void interrupt_loop(void *arg, long iterations) {
@@ -52,24 +52,17 @@ static void interrupt_loop(void *arg, long iterations) {
     }
 }
 
-static struct summary lost(struct summary both, double compute, struct summary alone) {
-    return (struct summary){(both.best / 2 - compute) / (alone.best / 2),
-                            (both.median / 2 - compute) / (alone.median / 2)};
-}
-
 int main(int argc, char **argv) {
     MPI_Init(&argc, &argv);
     struct team team = mpi_team();
     double budget = budget_of(argc, argv);
     long bytes = argc > 2 ? atol(argv[2]) : 4L << 20;
     struct exchange e = {team.rank, (int)bytes, touched((size_t)bytes, 1), touched((size_t)bytes, 2), 0};
-    struct summary alone = measure(&team, overlap_loop, &e, budget);
-    double compute = alone.median;
-    MPI_Bcast(&compute, 1, MPI_DOUBLE, 0, MPI_COMM_WORLD);
-    e.compute = compute; // twice as long as one message takes
-    struct summary both = measure(&team, overlap_loop, &e, budget);
+    // Twice as long as one message takes.
+    struct beside messages = {overlap_loop, compute_loop, overlap_loop, &e, &e.rounds, 1};
+    struct beside_times times = measure_beside(&team, &messages, budget);
     if (team.rank == 0)
-        print_result("overlap_lost", bytes, lost(both, compute, alone));
+        print_result("overlap_lost", bytes, times.added);
     struct summary round_trip = {0, 0};
     if (argc > 3)
         round_trip = measure(&team, interrupt_loop, &e, budget);

@@ -15,15 +15,9 @@ enum { PARTITIONS = 16, MANY = 4096 };
 struct exchange {
     int rank, bytes; // of one partition
     char *out, *in;
-    double compute; // seconds before each partition
+    long rounds; // of computation before each partition
     MPI_Request send, receive;
 };
-
-static void compute_for(double seconds) {
-    double until = now() + seconds;
-    while (now() < until)
-        ;
-}
 
 static void message_loop(void *arg, long iterations) {
     struct exchange *e = arg;
@@ -42,8 +36,7 @@ static void message_loop(void *arg, long iterations) {
 static void send_partitions(struct exchange *e) {
     MPI_Start(&e->send);
     for (int at = 0; at < PARTITIONS; at++) {
-        if (e->compute > 0)
-            compute_for(e->compute);
+        compute_rounds(e->rounds);
         MPI_Pready(at, e->send);
     }
     MPI_Wait(&e->send, MPI_STATUS_IGNORE);
@@ -65,6 +58,13 @@ static void partitions_loop(void *arg, long iterations) {
             send_partitions(e);
         }
     }
+}
+
+// The computation of both ways with nothing under way.
+static void compute_loop(void *arg, long iterations) {
+    struct exchange *e = arg;
+    for (long i = 0; i < 2 * PARTITIONS * iterations; i++)
+        compute_rounds(e->rounds);
 }
 
 static void pready_loop(void *arg, long iterations) {
@@ -93,23 +93,18 @@ static void release(struct exchange *e) {
     MPI_Request_free(&e->receive);
 }
 
-// The part of a message's time that is left when each partition is computed for so long.
-static struct summary exposed(const struct team *team, struct exchange *e, double each, struct summary whole,
-                              double budget) {
-    MPI_Bcast(&each, 1, MPI_DOUBLE, 0, MPI_COMM_WORLD);
-    e->compute = each;
-    struct summary both = measure(team, partitions_loop, e, budget);
-    double best = both.best / 2 - PARTITIONS * each, median = both.median / 2 - PARTITIONS * each;
-    return (struct summary){best / (whole.best / 2), median / (whole.median / 2)};
+// The part of a message's time that is left when each partition is computed for so many times that time.
+static struct summary exposed(const struct team *team, struct exchange *e, double each, double budget) {
+    struct beside partitions = {message_loop, compute_loop, partitions_loop, e, &e->rounds, each / 2};
+    return measure_beside(team, &partitions, budget).added;
 }
 
 static void compare(const struct team *team, struct exchange *e, int bytes, double budget) {
     prepare(e, PARTITIONS, bytes);
-    e->compute = 0;
     struct summary whole = measure(team, message_loop, e, budget);
     struct summary parts = measure(team, partitions_loop, e, budget);
-    struct summary long_ones = exposed(team, e, whole.median / 2, whole, budget);
-    struct summary tight = exposed(team, e, whole.median / 2 / PARTITIONS, whole, budget);
+    struct summary long_ones = exposed(team, e, 1, budget);
+    struct summary tight = exposed(team, e, 1.0 / PARTITIONS, budget);
     if (team->rank == 0) {
         struct summary times = {parts.best / whole.best, parts.median / whole.median};
         print_result("partitions_one_message", bytes, times);
@@ -128,7 +123,6 @@ int main(int argc, char **argv) {
     compare(&team, &e, 4 << 10, budget);
     compare(&team, &e, 64 << 10, budget);
     prepare(&e, MANY, 8);
-    e.compute = 0;
     struct summary ready = measure(&team, pready_loop, &e, budget);
     if (team.rank == 0)
         print_result("pready", 8, (struct summary){ready.best / MANY, ready.median / MANY});
