@@ -14,7 +14,7 @@ use rustix::net::{AddressFamily, SocketFlags, SocketType, connect, socket_with};
 
 use crate::limits::{LIFELINE_DIAL_AT_START, LIFELINE_DIALS_MAX, LIFELINE_REDIAL};
 use crate::node_map::JobSecret;
-use crate::watch::proof::{Claim, PROOF_BYTES};
+use crate::watch::proof::{LifelineClaim, PROOF_BYTES};
 
 /// The way to the host above.
 #[derive(Debug)]
@@ -23,7 +23,7 @@ pub(super) struct Dial {
     host: u32,
     parent: u32,
     addresses: Vec<SocketAddr>,
-    candidates: Vec<Candidate>,
+    candidates: Vec<LineCandidate>,
     rounds_left: u32,
     /// In this round somebody has taken a claim.
     reached: bool,
@@ -66,14 +66,14 @@ impl Dial {
 
     /// What to wait for.
     pub(super) fn fds(&self) -> impl Iterator<Item = (BorrowedFd<'_>, PollFlags)> {
-        self.candidates.iter().map(Candidate::event)
+        self.candidates.iter().map(LineCandidate::event)
     }
 
     /// Goes on with what has come. Waits only for an answer to whether somebody who was there still is, a second or so.
     pub(super) fn serve(&mut self) -> Dialed {
         loop {
             self.advance();
-            if let Some(index) = self.candidates.iter().position(Candidate::is_proven) {
+            if let Some(index) = self.candidates.iter().position(LineCandidate::is_proven) {
                 return Dialed::Proven(self.choose(index));
             }
             let goes_on = !self.candidates.is_empty() && !self.reached;
@@ -111,8 +111,8 @@ impl Dial {
     fn open_all(&mut self, limit: Duration) {
         self.rounds_left -= 1;
         self.reached = false;
-        let claim = || Claim::new(&self.secret, self.host, self.parent);
-        let open = |address: &SocketAddr| Candidate::open(*address, claim()?);
+        let claim = || LifelineClaim::new(&self.secret, self.host, self.parent);
+        let open = |address: &SocketAddr| LineCandidate::open(*address, claim()?);
         self.candidates = self.addresses.iter().filter_map(|address| open(address).ok()).collect();
         self.wait_for_claim(Instant::now() + limit);
     }
@@ -147,17 +147,17 @@ impl Dial {
 
 /// One of the connections.
 #[derive(Debug)]
-struct Candidate {
+struct LineCandidate {
     stream: TcpStream,
-    claim: Claim,
+    claim: LifelineClaim,
     /// The claim is with the other end's kernel, or on its way.
     is_claimed: bool,
     answer: Vec<u8>,
 }
 
-impl Candidate {
+impl LineCandidate {
     /// Begins to connect.
-    fn open(address: SocketAddr, claim: Claim) -> io::Result<Candidate> {
+    fn open(address: SocketAddr, claim: LifelineClaim) -> io::Result<LineCandidate> {
         let family = if address.is_ipv4() { AddressFamily::INET } else { AddressFamily::INET6 };
         let flags = SocketFlags::NONBLOCK | SocketFlags::CLOEXEC;
         let socket = socket_with(family, SocketType::STREAM, flags, None)?;
@@ -165,7 +165,7 @@ impl Candidate {
             Ok(()) | Err(Errno::INPROGRESS) => {}
             Err(error) => return Err(error.into()),
         }
-        Ok(Candidate { stream: socket.into(), claim, is_claimed: false, answer: Vec::new() })
+        Ok(LineCandidate { stream: socket.into(), claim, is_claimed: false, answer: Vec::new() })
     }
 
     fn event(&self) -> (BorrowedFd<'_>, PollFlags) {

@@ -26,20 +26,20 @@ const DIALS: &[u8] = b"tern lifeline dials";
 
 /// What the end that dials says first, once on each connection.
 #[derive(Clone, Debug)]
-pub(super) struct Claim {
+pub(super) struct LifelineClaim {
     words: Vec<u8>,
     answer: Hmac<Sha256>,
 }
 
-impl Claim {
+impl LifelineClaim {
     /// `host` asks `parent` for a lifeline.
-    pub(super) fn new(secret: &JobSecret, host: u32, parent: u32) -> io::Result<Claim> {
+    pub(super) fn new(secret: &JobSecret, host: u32, parent: u32) -> io::Result<LifelineClaim> {
         let (nonce, hosts) = (fresh_nonce()?, [host, parent]);
         let mut words = MAGIC.to_vec();
         words.extend(nonce);
         words.extend(host.to_le_bytes());
         words.extend(mac(secret, DIALS, &nonce, hosts).finalize().into_bytes());
-        Ok(Claim { words, answer: mac(secret, ACCEPTS, &nonce, hosts) })
+        Ok(LifelineClaim { words, answer: mac(secret, ACCEPTS, &nonce, hosts) })
     }
 
     /// What to send.
@@ -117,7 +117,7 @@ mod tests {
     /// What the end that accepts makes of a claim, and whether the end that dials believes the answer.
     fn prove_both(theirs: JobSecret, parent: u32) -> (bool, io::Result<u32>) {
         let (mut here, mut there) = UnixStream::pair().unwrap();
-        let claim = Claim::new(&theirs, 3, parent).unwrap();
+        let claim = LifelineClaim::new(&theirs, 3, parent).unwrap();
         here.write_all(claim.words()).unwrap();
         let accepted = accept(&mut there, &[7; 32], 1, &Believed::default());
         drop(there);
@@ -139,7 +139,7 @@ mod tests {
 
     #[test]
     fn who_has_only_listened_is_refused() {
-        let (claim, believed) = (Claim::new(&[7; 32], 3, 1).unwrap(), Believed::default());
+        let (claim, believed) = (LifelineClaim::new(&[7; 32], 3, 1).unwrap(), Believed::default());
         let hear = || {
             let (mut here, mut there) = UnixStream::pair().unwrap();
             here.write_all(claim.words()).unwrap();
