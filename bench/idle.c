@@ -1,5 +1,6 @@
 // What a rank costs while it waits: CPU seconds of a rank that is blocked in MPI_Recv, and how long the
 // message that ends the wait takes. The clock is the machine's, so the sender's time can be compared.
+// And CPU seconds of a rank that sleeps outside MPI, whose window others may access at any time.
 // usage: idle SECONDS
 #include "mpi_team.h"
 #include <sys/resource.h>
@@ -35,6 +36,23 @@ static double wait_once(int rank, double seconds, double *cpu) {
     return latency;
 }
 
+// What the process uses while it sleeps and has a window; nobody accesses it.
+static double window_cpu(double seconds) {
+    MPI_Win win;
+    char *memory;
+    MPI_Win_allocate(4096, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &memory, &win);
+    MPI_Win_lock_all(0, win);
+    MPI_Barrier(MPI_COMM_WORLD);
+    // What the window's making has left to do is done.
+    pause_seconds(0.1);
+    double before = cpu_seconds();
+    pause_seconds(seconds);
+    double used = cpu_seconds() - before;
+    MPI_Win_unlock_all(win);
+    MPI_Win_free(&win);
+    return used;
+}
+
 int main(int argc, char **argv) {
     MPI_Init(&argc, &argv);
     int rank = mpi_team().rank;
@@ -44,7 +62,9 @@ int main(int argc, char **argv) {
     double first = wait_once(rank, seconds, &cpu);
     for (int i = 0; i < SHORT_WAITS; i++)
         latencies[i] = wait_once(rank, SHORT_SECONDS, &unused);
+    double idle = window_cpu(seconds);
     if (rank == 1) {
+        print_result("idle_window_cpu", (long)seconds, (struct summary){idle, idle});
         print_result("idle_cpu", (long)seconds, (struct summary){cpu, cpu});
         print_result("idle_first", (long)seconds, (struct summary){first, first});
         print_result("idle_first_short", 0, summarize(latencies, SHORT_WAITS));

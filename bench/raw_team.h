@@ -19,6 +19,7 @@ struct meeting {
     _Alignas(LINE) atomic_int arrived;
     _Alignas(LINE) atomic_int generation;
     _Alignas(LINE) long number;
+    _Alignas(LINE) atomic_long longest;
     int size;
 };
 
@@ -43,6 +44,20 @@ static inline void raw_agree(long *number) {
     meet();
     *number = meeting->number;
     meet();
+}
+
+// For `team.slowest`: the longest, in whole nanoseconds, at every process.
+static inline double raw_slowest(double seconds) {
+    long mine = (long)(seconds * 1e9), longest = atomic_load(&meeting->longest);
+    while (longest < mine && !atomic_compare_exchange_weak(&meeting->longest, &longest, mine))
+        ;
+    meet();
+    double slowest = 1e-9 * (double)atomic_load(&meeting->longest);
+    meet();
+    if (raw_rank == 0)
+        atomic_store(&meeting->longest, 0);
+    meet();
+    return slowest;
 }
 
 static inline void *shared_mapping(size_t bytes) {
@@ -84,7 +99,7 @@ static inline struct team fork_team(int size) {
             raw_rank = rank;
             prctl(PR_SET_PDEATHSIG, SIGKILL);
         }
-    return (struct team){raw_rank, raw_agree};
+    return (struct team){raw_rank, raw_agree, NULL};
 }
 
 static inline void end_team(void) {

@@ -1,13 +1,11 @@
-// A reduction of two operands of 64 MiB in one process: MPI_Reduce_local, or with RAW a plain loop, which is compiled
-// with -O3 -march=native. 64 MiB are in no cache: what counts is how fast memory is read and written.
-// usage: reduce_local SECONDS_PER_POINT
+// A reduction of two operands of BYTES in one process: MPI_Reduce_local, or with RAW a plain loop, which is compiled
+// with -O3 -march=native. The usual 64 MiB are in no cache: what counts is how fast memory is read and written.
+// usage: reduce_local SECONDS_PER_POINT [BYTES]
 #ifdef RAW
 #include "measure.h"
 #else
 #include "mpi_team.h"
 #endif
-
-#define BYTES (64L << 20)
 
 struct operands {
     double *in, *inout;
@@ -39,15 +37,16 @@ int main(int argc, char **argv) {
 #ifndef RAW
     MPI_Init(&argc, &argv);
 #endif
-    struct operands o = {(double *)touched(BYTES, 0), (double *)touched(BYTES, 0), BYTES / sizeof(double)};
+    const size_t bytes = argc > 2 ? strtoul(argv[2], NULL, 10) : 64UL << 20;
+    struct operands o = {(double *)touched(bytes, 0), (double *)touched(bytes, 0), (int)(bytes / sizeof(double))};
     struct team team = {0};
     double budget = argc > 1 ? atof(argv[1]) : 0.1;
 #ifdef RAW
     team.agree = agree_with_nobody;
-    print_result("raw_reduce_local", BYTES, measure(&team, loop, &o, budget));
+    print_result("raw_reduce_local", (long)bytes, measure(&team, loop, &o, budget));
 #else
     team = mpi_team();
-    print_result("reduce_local", BYTES, measure(&team, loop, &o, budget));
+    print_result("reduce_local", (long)bytes, measure(&team, loop, &o, budget));
     MPI_Finalize();
 #endif
     return 0;

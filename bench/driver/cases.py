@@ -30,6 +30,10 @@ RATES = {"rate_window", "rate_blocking", "raw_ring_rate", "tcp_rate_window", "tc
 TCP_SIZES = (8, 64 << 10, 128 << 10, 256 << 10, 512 << 10, 1 << 20, 2 << 20, 4 << 20, 16 << 20)
 TCP_OVERSUBSCRIBED_RANKS = 4
 
+# Windows: on how many ranks all synchronize and combine elements, and the sizes of which the goals over TCP speak.
+WINDOW_RANKS = (2, 8, 16)
+TCP_WINDOW_SIZES = (8, 4 << 20)
+
 # Files: on how many ranks all access one together, and the bytes that they move in all.
 FILE_RANKS = (2, 4, 8)
 FILE_BYTES = 64 << 20
@@ -125,7 +129,9 @@ def all_cases(quick, folders=Folders()):
         ]),
         Case("threads", "4 threads on each of 3 ranks, all exchanging 8 bytes", 40,
              [Job("threads", 3, (2 * point,), times(5, 1))]),
-        Case("idle", f"a rank blocked in a receive for {idle} s", 40, [Job("idle", 2, (idle,), 1)]),
+        Case("idle", f"a rank blocked in a receive for {idle} s, and one that sleeps and has a window", 80, [
+            Job("idle", 2, (idle,), 1), Job("idle", 2, (idle,), 1, tcp=True),
+        ]),
         Case("start", "starting and ending hello", 60, [
             Job("raw_spawn", 2, (2, 20), times(3), kind=RAW),
             Job("raw_spawn", 32, (32, 20), times(3), kind=RAW),
@@ -148,10 +154,13 @@ def all_cases(quick, folders=Folders()):
             Job("raw_tcp", TCP_OVERSUBSCRIBED_RANKS, (point, TCP_OVERSUBSCRIBED_RANKS, "block", 8), times(5, 2), kind=RAW),
             Job("latency", TCP_OVERSUBSCRIBED_RANKS, (point, 8), times(5, 2), tcp=True),
         ]),
-        Case("windows", "one-sided communication", 150, [
+        Case("windows", "one-sided communication", 240, [
             Job("raw_window", 1, (few,), times(3), kind=RAW),
+            *(Job("raw_window", ranks, (few, ranks), times(3), kind=RAW) for ranks in WINDOW_RANKS if ranks in sizes),
+            Job("raw_tcp", 2, (few, 2, "poll", *TCP_WINDOW_SIZES), times(3), kind=RAW),
+            Job("reduce_local", 1, (few, 1 << 20), times(3)),
             Job("windows", 2, (few,), times(3), timeout=60),
-            *(Job("windows", ranks, (few, "synchronization"), times(3), timeout=60) for ranks in sizes if ranks > 2),
+            *(Job("windows", ranks, (few, "together"), times(3), timeout=60) for ranks in sizes if ranks in WINDOW_RANKS[1:]),
             Job("windows", 2, (few,), times(3), timeout=60, tcp=True),
         ]),
         Case("partitioned", "partitioned communication, 2 ranks", 30, [Job("partitioned", 2, (few,), times(3))]),

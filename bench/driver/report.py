@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from .cases import FURTHER_COLLECTIVES, RATES, TCP_OVERSUBSCRIBED_RANKS, TCP_SIZES, TYPE_BLOCKS, TYPES
+from .cases import FURTHER_COLLECTIVES, RATES, TCP_OVERSUBSCRIBED_RANKS, TCP_SIZES, TYPE_BLOCKS, TYPES, WINDOW_RANKS
 
 # Where the peers over TCP are compared with.
 TCP_PEER_SIZES = (8, 64 << 10, 1 << 20, 16 << 20)
@@ -44,6 +44,8 @@ def goals(idle_seconds):
         *(Goal(f"barrier, {ranks} ranks", ("barrier", ranks, 0), 0.7, "peers") for ranks in (8, 16)),
         Goal(f"CPU of a rank blocked for {idle_seconds} s", ("idle_cpu", 2, idle_seconds), 0.01 * idle_seconds),
         Goal("first message after that wait", ("idle_first", 2, idle_seconds), 100e-6),
+        Goal(f"CPU of a rank that sleeps {idle_seconds} s and has a window, over TCP", ("tcp_idle_window_cpu", 2, idle_seconds),
+             0.001 * idle_seconds),
         Goal("`mpirun -n 2` of hello", ("start", 2, 0), 0.01),
         Goal("`mpirun -n 32` of hello", ("start", 32, 0), 0.1),
         Goal("`MPI_Reduce_local`, 64 MiB, against a plain loop", ("reduce_local", 1, 64 << 20), 1.2, "raw",
@@ -69,20 +71,56 @@ def window_goals():
     return [
         peers("put 8 B and flush", "put", 8),
         peers("get 8 B and flush", "get", 8),
+        peers("puts of 8 B in a row, each", "put_row", 8),
         peers("accumulate 8 B and flush", "accumulate", 8),
         peers("fetch-and-op and flush", "fetch_and_op", 8),
         peers("compare-and-swap and flush", "compare_and_swap", 8),
         peers("lock, put 8 B, unlock", "lock_put_unlock", 8),
-        peers("fence, 2 ranks", "fence", 0),
-        peers("post, start, complete, wait, 2 ranks", "post_start_complete_wait", 0),
-        peers("put 8 B and flush, `MPI_Win_create`", "created_put", 8, 0.8),
-        peers("put 1 MiB, `MPI_Win_create`", "created_put", 1 << 20, 1.0),
+        peers("lock all, unlock all", "lock_all_unlock_all", 0),
+        *(peers(f"fence, {ranks} ranks", "fence", 0, ranks=ranks) for ranks in WINDOW_RANKS),
+        *(peers(f"post, start, complete, wait, {ranks} ranks", "post_start_complete_wait", 0, ranks=ranks)
+          for ranks in WINDOW_RANKS),
+        *(peers(f"lock, put 8 B, unlock of the next rank, {ranks} ranks at a time", "each_lock_put_unlock", 8, ranks=ranks)
+          for ranks in WINDOW_RANKS),
+        *(peers(f"lock all, unlock all, {ranks} ranks at a time", "each_lock_all_unlock_all", 0, ranks=ranks)
+          for ranks in WINDOW_RANKS),
+        *(peers(f"{way} {size_name(size)} and flush, `MPI_Win_create`", f"created_{way}", size, limit)
+          for size, limit in ((8, 0.8), (1 << 20, 1.0)) for way in ("put", "get")),
         raw("put 8 B and flush", "put", 8, 1.3, "raw_put"),
         raw("get 8 B and flush", "get", 8, 1.3, "raw_get"),
         raw("fetch-and-op and flush", "fetch_and_op", 8, 1.3, "raw_fetch_and_op"),
         raw("compare-and-swap and flush", "compare_and_swap", 8, 1.3, "raw_compare_and_swap"),
-        *(raw(f"put {size_name(size)}", "put", size, 1.1, "raw_put") for size in (64 << 10, 1 << 20, 4 << 20)),
+        *(raw(f"{way} {size_name(size)}", way, size, 1.1, f"raw_{way}")
+          for size in (64 << 10, 1 << 20, 4 << 20) for way in ("put", "get")),
+        *(goal for ranks in WINDOW_RANKS[:2] for goal in contention_goals(ranks)),
+        Goal("accumulate 1 MiB of doubles, against `MPI_Reduce_local`", ("accumulate", 2, 1 << 20), 1.3, "self",
+             ("reduce_local", 1, 1 << 20)),
         Goal("`MPI_Win_allocate` and free, 8 ranks", ("win_allocate_free", 8, 0), 100e-6),
+        *tcp_window_goals(),
+    ]
+
+
+def contention_goals(ranks):
+    """The goals of elements that ranks combine at the same time, against bare atomic instructions of as many processes."""
+    def bare(what, metric, limit, raw):
+        return Goal(f"{what}, {ranks} ranks, against bare instructions", (metric, ranks, 8), limit, "raw", (raw, ranks, 8))
+
+    return [
+        bare("fetch-and-op of one element", "contended_fetch_and_op", 1.3, "raw_contended_fetch_and_op"),
+        bare("compare-and-swap of one element", "contended_compare_and_swap", 1.3, "raw_contended_compare_and_swap"),
+        bare("accumulate to one element", "contended_accumulate", 1.5, "raw_contended_fetch_and_op"),
+        bare("accumulate to an element for each", "disjoint_accumulate", 1.5, "raw_disjoint_fetch_and_op"),
+    ]
+
+
+def tcp_window_goals():
+    """The goals of windows over TCP on loop-back. A put and its flush are a round trip: two times one way."""
+    return [
+        Goal("TCP put of 8 B and flush, in one-way times of a polled socket", ("tcp_put", 2, 8), 2 * 1.15, "raw",
+             ("raw_tcp_poll", 2, 8)),
+        Goal("TCP put of 4 MiB and flush, against a polled socket", ("tcp_put", 2, 4 << 20), 1 / 0.97, "raw",
+             ("raw_tcp_poll", 2, 4 << 20)),
+        Goal("TCP puts of 8 B in a row, each", ("tcp_put_row", 2, 8), 0.5e-6),
     ]
 
 
@@ -227,7 +265,7 @@ def goal_table(rows):
 OF_BYTES = {
     "latency", "tcp_latency", "partitions_one_message", "partitions_exposed", "partitions_exposed_tight", *(metric for metric, _ in FURTHER_COLLECTIVES),
     *(f"{way}{kind}{access}" for way in ("", "tcp_") for kind in ("", "created_")
-      for access in ("put", "get", "put_row", "accumulate", "fetch_and_op", "compare_and_swap")),
+      for access in ("put", "get", "put_row", "rput", "rget", "accumulate", "rget_accumulate", "fetch_and_op", "compare_and_swap")),
 }
 
 UNITS = {**dict.fromkeys(RATES, "rate"), "memory_total": "bytes",
@@ -237,6 +275,9 @@ UNITS = {**dict.fromkeys(RATES, "rate"), "memory_total": "bytes",
 TITLES = {"latency": "one-way", "rate_window": "rate, windows of 64", "rate_blocking": "rate, blocking calls",
           "queue_empty": "one-way, empty queue", "queue_posted": "one-way, posted receives:",
           "queue_unexpected": "one-way, unexpected messages:", "idle_cpu": "CPU while blocked, seconds:",
+          "idle_window_cpu": "CPU of a sleeper with a window, seconds:",
+          "tcp_idle_cpu": "CPU while blocked over TCP, seconds:",
+          "tcp_idle_window_cpu": "CPU of a sleeper with a window over TCP, seconds:",
           "idle_first": "first message after it", "idle_first_short": "first message after 0.3 s",
           "tcp_latency": "one-way over TCP", "tcp_rate_window": "rate over TCP, windows of 64",
           "tcp_rate_blocking": "rate over TCP, blocking calls",
@@ -245,7 +286,9 @@ TITLES = {"latency": "one-way", "rate_window": "rate, windows of 64", "rate_bloc
           "memory_heap": "… of that private", "memory_segment": "… of that shared segments",
           "memory_library": "… of that library files"}
 
-RAW_TWINS = {"latency": "raw_copy_both", "barrier": "raw_barrier_yield", "start": "raw_spawn",
+RAW_TWINS = {**{metric: f"raw_{metric}" for metric in ("contended_fetch_and_op", "contended_compare_and_swap")},
+             "contended_accumulate": "raw_contended_fetch_and_op", "disjoint_accumulate": "raw_disjoint_fetch_and_op",
+             "latency": "raw_copy_both", "barrier": "raw_barrier_yield", "start": "raw_spawn",
              "rate_window": "raw_ring_rate", "tcp_latency": "raw_tcp_poll"}
 
 

@@ -111,6 +111,31 @@ class OverTcp(unittest.TestCase):
         self.assertEqual((self.verdict("rate"), self.verdict("rate", 9e5)), ("met", "missed"))
 
 
+class Windows(unittest.TestCase):
+    def verdict(self, what, **points):
+        results = Results()
+        for system, (metric, ranks, parameter, value) in points.items():
+            results.put(metric, ranks, parameter, system, value, value)
+        goal = next(goal for goal in report.window_goals() if what in goal.what)
+        return report.judge(goal, results, {"mpich": "MPICH"})["verdict"]
+
+    def test_a_put_over_tcp_is_a_round_trip(self):
+        for value, verdict in ((2.29, "met"), (2.31, "missed")):
+            found = self.verdict("TCP put of 8 B", tern=("tcp_put", 2, 8, value), raw=("raw_tcp_poll", 2, 8, 1))
+            self.assertEqual(found, verdict)
+
+    def test_contended_elements_are_compared_with_as_many_processes(self):
+        for ranks, verdict in ((8, "met"), (2, "not measured")):
+            found = self.verdict("accumulate to one element, 8 ranks", tern=("contended_accumulate", 8, 8, 1.4),
+                                 raw=("raw_contended_fetch_and_op", ranks, 8, 1))
+            self.assertEqual(found, verdict)
+
+    def test_synchronization_of_each_number_of_ranks_has_a_goal(self):
+        for ranks in (2, 8, 16):
+            found = self.verdict(f"fence, {ranks} ranks", tern=("fence", ranks, 0, 6), mpich=("fence", ranks, 0, 10))
+            self.assertEqual(found, "met")
+
+
 class ReallyTcp(unittest.TestCase):
     output = "result latency 1048576 2e-4 2.5e-4\n"
 
