@@ -46,9 +46,8 @@ entry! {
         if is_watched {
             completed = completed.and(watch::fence(win, comm, assert));
         }
-        fence(Ordering::SeqCst);
+        // Whoever leaves the barrier sees what all had stored when they came: they release its flags, and it acquires them.
         barrier_on("MPI_Win_fence", comm)?;
-        fence(Ordering::SeqCst);
         completed
     }
 
