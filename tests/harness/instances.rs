@@ -38,7 +38,7 @@ const MESSAGES: &[&str] = &[
     "type_transfer",
 ];
 
-/// A forced protocol serves each pair of ranks by itself; what many ranks do together is tried with each transport.
+/// A forced protocol or provider serves each pair of ranks by itself; what many ranks do together is tried with each transport.
 const FORCED_RANKS_MAX: usize = 4;
 
 /// Shared memory with one of its ways forced.
@@ -181,6 +181,7 @@ const OFI_SOCKETS: Instance = Instance {
         "coll_data",
         "session_after",
     ],
+    ranks_max: FORCED_RANKS_MAX,
     ..OFI
 };
 
@@ -197,6 +198,7 @@ const OFI_SHM: Instance = Instance {
     name: "ofi-shm",
     environment: &[("TERN_TRANSPORT", "ofi"), ("TERN_OFI_PROVIDER", "shm")],
     programs: &["p2p_", "flood_", "coll_data", "session_after"],
+    ranks_max: FORCED_RANKS_MAX,
     ..OFI
 };
 
