@@ -20,6 +20,7 @@ static const struct { const char *name; unsigned number; } calls[] = {
     {"ppoll", SYS_ppoll},
     {"epoll_pwait", SYS_epoll_pwait},
     {"epoll_pwait2", 441},
+    {"futex_waitv", 449},
     {"futex", SYS_futex},
     {"pidfd_open", 434},
     {"memfd_create", SYS_memfd_create},

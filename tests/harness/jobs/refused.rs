@@ -13,6 +13,8 @@ use crate::process::Outcome;
 pub(super) const TESTS: &[Test] = &[
     Test { name: "a filter around mpirun refuses a wait", run: around_mpirun },
     Test { name: "a filter around ranks refuses a wait", run: around_ranks },
+    Test { name: "ranks asleep in a collective are left alone", run: asleep },
+    Test { name: "a kernel that waits for one word at a time", run: one_word },
     Test { name: "no /proc", run: no_proc },
     Test { name: "an empty /dev", run: empty_dev },
     Test { name: "ranks that become another user", run: other_user },
@@ -72,6 +74,38 @@ fn around_ranks(jobs: &Jobs<'_>) -> Verdict {
             }
             expect_code(&outcome, 0)?;
         }
+    }
+    passed()
+}
+
+/// Programs in which ranks wait in collectives while messages come, each with a number of ranks.
+const COLLECTIVE_WAITS: [(&str, usize); 4] =
+    [("coll_random", 5), ("coll_requests", 4), ("stress_random", 4), ("oversubscribed", 16)];
+
+fn asleep(jobs: &Jobs<'_>) -> Verdict {
+    let program = compile(jobs.options, &jobs.options.root.join("tests/jobs/asleep.c"))?;
+    for ranks in [2, 4] {
+        expect_code(&run_command(jobs.mpirun(ranks).arg(&program))?, 0)?;
+    }
+    passed()
+}
+
+/// Before Linux 5.16, and where a filter knows no newer calls, a thread cannot sleep on two words.
+fn one_word(jobs: &Jobs<'_>) -> Verdict {
+    let filter = filter(jobs)?;
+    let asleep = compile(jobs.options, &jobs.options.root.join("tests/jobs/asleep.c"))?;
+    let mut cases = vec![(asleep.clone(), 2), (asleep, 4)];
+    for (name, ranks) in COLLECTIVE_WAITS {
+        cases.push((jobs.conformance(name)?, ranks));
+    }
+    for (number, (program, ranks)) in cases.into_iter().enumerate() {
+        let mut command = jobs.mpirun(ranks);
+        command.arg(&filter).args([ERRORS[number % 2], "futex_waitv"]).arg(&program);
+        let outcome = run_command(&mut command)?;
+        if has_no_filter(&outcome) {
+            return skip("this kernel allows no filter");
+        }
+        expect_code(&outcome, 0)?;
     }
     passed()
 }

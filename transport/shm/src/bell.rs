@@ -8,7 +8,7 @@ use crate::futex;
 use crate::segment::Segment;
 use tern_transport::doorbell::Doorbell;
 
-use super::bell_words::{BellWords, NEEDS_FENCE};
+use super::bell_words::{ANY_LINE, BellWords, NEEDS_FENCE};
 
 /// Wakes all who sleep on `words`.
 #[cold]
@@ -75,6 +75,8 @@ pub struct Bell {
     membarrier: bool,
     /// Threads of this process that have announced and neither slept nor withdrawn.
     sleepers: Mutex<u32>,
+    /// Threads of this process that sleep here for a line of a shm communicator, and for which.
+    line_sleepers: Mutex<(u32, u64)>,
 }
 
 impl Bell {
@@ -84,14 +86,19 @@ impl Bell {
             segment.control(rank).bell.ask_for_fences();
         }
         let place = BellPlace::Shared { segment, rank };
-        Bell { place, membarrier: !fences, sleepers: Mutex::new(0) }
+        Bell { place, membarrier: !fences, sleepers: Mutex::default(), line_sleepers: Mutex::default() }
     }
 
     /// A bell that only threads of this process ring.
     pub fn private() -> Self {
         let words = Box::new(BellWords::new());
         words.ask_for_fences();
-        Bell { place: BellPlace::Private(words), membarrier: false, sleepers: Mutex::new(0) }
+        Bell {
+            place: BellPlace::Private(words),
+            membarrier: false,
+            sleepers: Mutex::default(),
+            line_sleepers: Mutex::default(),
+        }
     }
 
     #[inline]
@@ -119,6 +126,22 @@ impl Bell {
     pub(crate) fn fence_all(&self) {
         if !(self.membarrier && futex::fence_everywhere()) {
             fence(Ordering::SeqCst);
+        }
+    }
+
+    /// A thread is about to sleep here for a line of a shm communicator: who raises it rings. [`Bell::forget_line`] follows.
+    pub(crate) fn await_line(&self, line: u64) {
+        let mut sleepers = self.line_sleepers.lock().unwrap_or_else(PoisonError::into_inner);
+        let (threads, other) = *sleepers;
+        *sleepers = (threads + 1, if threads == 0 || other == line { line } else { ANY_LINE });
+        self.words().set_line(sleepers.1);
+    }
+
+    pub(crate) fn forget_line(&self) {
+        let mut sleepers = self.line_sleepers.lock().unwrap_or_else(PoisonError::into_inner);
+        sleepers.0 = sleepers.0.saturating_sub(1);
+        if sleepers.0 == 0 {
+            self.words().set_line(0);
         }
     }
 

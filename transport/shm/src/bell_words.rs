@@ -14,7 +14,7 @@
 
 use std::sync::atomic::compiler_fence;
 
-use crate::sync::{AtomicU32, Ordering, fence};
+use crate::sync::{AtomicU32, AtomicU64, Ordering, fence};
 
 /// Somebody sleeps here, or is about to.
 const ASLEEP: u32 = 1;
@@ -24,17 +24,22 @@ pub(crate) const NEEDS_FENCE: u32 = 2;
 /// Who sleeps has sends that were refused, and is to hear of room.
 const WANTS_ROOM: u32 = 4;
 
+/// In place of the name of a line: several threads sleep for several lines.
+pub(crate) const ANY_LINE: u64 = u64::MAX;
+
 /// What senders look at, and what sleepers sleep on.
 #[repr(C)]
 #[cfg_attr(not(loom), repr(align(64)))]
 pub(crate) struct BellWords {
     state: AtomicU32,
     rings: AtomicU32,
+    /// The line of a shm communicator for which this rank sleeps here, too, or [`ANY_LINE`]; zero: none.
+    line: AtomicU64,
 }
 
 impl BellWords {
     pub(crate) fn new() -> Self {
-        BellWords { state: AtomicU32::new(0), rings: AtomicU32::new(0) }
+        BellWords { state: AtomicU32::new(0), rings: AtomicU32::new(0), line: AtomicU64::new(0) }
     }
 
     /// Asks senders to fence, from now on.
@@ -92,6 +97,17 @@ impl BellWords {
         }
         fence(Ordering::SeqCst);
         self.state.load(Ordering::Relaxed) & wanted == wanted
+    }
+
+    /// Says for which line of a shm communicator, [`ANY_LINE`] or zero, its raiser is to ring; before the sleeper is counted at the line.
+    pub(crate) fn set_line(&self, line: u64) {
+        self.line.store(line, Ordering::SeqCst);
+    }
+
+    /// After raising a line at which a sleeper was counted: whether this bell must be rung for it.
+    pub(crate) fn must_ring_for_line(&self, line: u64) -> bool {
+        let slept_for = self.line.load(Ordering::SeqCst);
+        (slept_for == line || slept_for == ANY_LINE) && self.must_ring(NEEDS_FENCE)
     }
 
     /// The first half of ringing: everybody who has announced so far will find the count changed.

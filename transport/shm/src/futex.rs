@@ -1,5 +1,6 @@
 //! The system calls of sleeping and waking.
 
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU32, AtomicU64};
 use std::time::Duration;
 
@@ -56,11 +57,26 @@ struct Waiter {
 
 const FUTEX2_SIZE_U32: u32 = 2;
 
-/// How long a sleep on one of two words lasts at most where the kernel (before 5.16, or a filter) has no
-/// `futex_waitv`; then the other word is looked at.
-const EITHER_SLICE: Duration = Duration::from_millis(1);
+/// Whether threads can sleep on two words at once: from Linux 5.16 on, unless a filter refuses the call.
+pub(crate) fn has_wait_either() -> bool {
+    static FOUND: OnceLock<bool> = OnceLock::new();
+    *FOUND.get_or_init(|| {
+        // SAFETY: no waiters are given, which the kernel refuses where it knows the call.
+        let answer = unsafe {
+            libc::syscall(
+                libc::SYS_futex_waitv,
+                std::ptr::null::<Waiter>(),
+                0,
+                0,
+                std::ptr::null::<libc::timespec>(),
+                0,
+            )
+        };
+        answer >= 0 || last_errno() == libc::EINVAL
+    })
+}
 
-/// Sleeps while both words have their expected values, until either is woken or the time is over.
+/// Sleeps while both words have their expected values, until either is woken or the time is over. Only where [`has_wait_either`].
 pub(crate) fn wait_either(words: [(&AtomicU32, u32); 2], timeout: Option<Duration>) {
     let waiters = words.map(|(word, expected)| Waiter {
         value: expected.into(),
@@ -71,13 +87,9 @@ pub(crate) fn wait_either(words: [(&AtomicU32, u32); 2], timeout: Option<Duratio
     let deadline = timeout.map(|time| timespec(monotonic_now().saturating_add(time)));
     let deadline_ptr = deadline.as_ref().map_or(std::ptr::null(), std::ptr::from_ref);
     // SAFETY: the waiters, their words and the deadline live during the call; the kernel writes to none.
-    let answer = unsafe {
+    unsafe {
         libc::syscall(libc::SYS_futex_waitv, waiters.as_ptr(), 2, 0, deadline_ptr, libc::CLOCK_MONOTONIC)
     };
-    if answer < 0 && matches!(last_errno(), libc::ENOSYS | libc::EPERM) {
-        let slice = timeout.map_or(EITHER_SLICE, |time| time.min(EITHER_SLICE));
-        wait(words[0].0, words[0].1, Some(slice));
-    }
 }
 
 fn monotonic_now() -> Duration {

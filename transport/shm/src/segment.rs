@@ -88,6 +88,8 @@ pub(crate) struct ShmCommWords {
     pub(crate) left: AtomicU32,
     /// The same of those who sleep on flags: on one of those whose number has the same remainder.
     pub(crate) flag_sleepers: [AtomicU8; FLAG_SLEEPERS],
+    /// Not zero: there are ranks that sleep on their bells even while they wait for the gate or a flag.
+    pub(crate) by_bell: AtomicU32,
 }
 
 const _: () = assert!(size_of::<RegionControl>() == 4 * LINE_BYTES && size_of::<CellLine>() == LINE_BYTES);

@@ -42,6 +42,19 @@ mod plain {
     }
 
     #[test]
+    fn a_bell_rings_for_its_line_alone() {
+        let bell = BellWords::new();
+        bell.set_line(3);
+        assert!(!bell.must_ring_for_line(3), "nobody has announced");
+        bell.announce();
+        assert!(bell.must_ring_for_line(3) && !bell.must_ring_for_line(4));
+        bell.set_line(ANY_LINE);
+        assert!(bell.must_ring_for_line(4));
+        bell.set_line(0);
+        assert!(!bell.must_ring_for_line(3));
+    }
+
+    #[test]
     fn garbage_rings_only_if_it_says_so() {
         let bell = BellWords::new();
         for state in [WANTS_ROOM, 8, 1 << 31, !(ASLEEP | NEEDS_FENCE)] {
@@ -218,6 +231,31 @@ mod model {
                 seen = rank.messages.load(Ordering::Acquire);
             }
             senders.into_iter().for_each(|sender| sender.join().unwrap());
+        });
+    }
+
+    /// A rank that sleeps on its bell for a line: it is counted at the line, and whoever raises the line looks at bells if anybody is.
+    #[test]
+    fn a_line_is_seen_or_rings() {
+        const LINE: u64 = 7;
+        model(|| {
+            let rank = rank();
+            let sleepers = Arc::new(AtomicU32::new(0));
+            let (raiser, counted) = (rank.clone(), sleepers.clone());
+            let raiser = thread::spawn(move || {
+                raiser.messages.store(1, Ordering::Release);
+                fence(Ordering::SeqCst);
+                if counted.load(Ordering::Relaxed) != 0 && raiser.bell.must_ring_for_line(LINE) {
+                    raiser.bell.count_ring();
+                }
+            });
+            let armed = rank.bell.announce();
+            rank.bell.set_line(LINE);
+            sleepers.fetch_add(1, Ordering::SeqCst);
+            fence(Ordering::SeqCst);
+            let sleeps = rank.messages.load(Ordering::Acquire) == 0;
+            raiser.join().unwrap();
+            assert!(!sleeps || rank.bell.rang_since(armed));
         });
     }
 

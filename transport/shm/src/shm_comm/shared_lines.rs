@@ -8,7 +8,7 @@ use std::time::Duration;
 use tern_mem::UserBuf;
 
 use super::{Arrived, FlagPayload, Lines, ShmComm, ShmMember, ShmWatch};
-use crate::bell::Bell;
+use crate::bell::{self, Bell};
 use crate::flag::Flag;
 use crate::futex;
 use crate::limits::*;
@@ -22,7 +22,9 @@ pub struct SharedLines {
     buffer: Option<SharedBuffer>,
     bell: Arc<Bell>,
     /// Keeps what the pointers lead to.
-    _segment: Arc<Segment>,
+    segment: Arc<Segment>,
+    /// What the names of its lines begin with, in all ranks: see [`SharedLines::name`].
+    names: u64,
     /// This process must fence before it believes that nobody sleeps: `membarrier` does not reach it.
     fences: bool,
 }
@@ -60,10 +62,14 @@ impl ShmComm {
             flags_len: flags_of(member.size as usize),
             data: segment.shared_data(leader, member.slot),
         });
-        let lines = SharedLines { words, buffer, bell, _segment: segment, fences: !reached };
+        let names = u64::from(leader) << 32 | u64::from(member.slot) << 16;
+        let lines = SharedLines { words, buffer, bell, segment, names, fences: !reached };
         // Those who sleep may have to rely on others' fences.
         if !lines.bell.reaches_all() {
             lines.ask_for_fences();
+        }
+        if !futex::has_wait_either() {
+            lines.words().by_bell.store(1, Ordering::SeqCst);
         }
         ShmComm::over(lines, member, has_buffer)
     }
@@ -180,6 +186,7 @@ impl Lines for SharedLines {
         words.gate.swap(count, Ordering::SeqCst);
         if words.gate_sleepers.load(Ordering::SeqCst) & !u32::from(NEEDS_FENCE) != 0 {
             futex::wake_all(futex::changing_half(&words.gate));
+            self.ring_sleepers(GATE);
         }
     }
 
@@ -254,6 +261,7 @@ impl SharedLines {
     fn wake(&self, line: usize, flag: &Flag) {
         if self.is_slept_on(line) {
             futex::wake_all(flag.futex_word());
+            self.ring_sleepers(line);
         }
     }
 
@@ -263,6 +271,7 @@ impl SharedLines {
     fn wake_awaiting(&self, line: usize, flag: &Flag, count: u64) {
         if self.is_slept_on(line) && flag.has_come_to_awaited(count) {
             futex::wake_all(flag.wakes_word());
+            self.ring_sleepers(line);
         }
     }
 
@@ -271,7 +280,36 @@ impl SharedLines {
         self.flag_sleepers(line).load(Ordering::Relaxed) & !NEEDS_FENCE != 0
     }
 
+    /// What a rank says beside its bell while it sleeps there for a line: no two lines of the segment have the same name, and none is zero.
+    fn name(&self, line: usize) -> u64 {
+        self.names | (line as u64 + 1)
+    }
+
+    /// After raising a line that somebody sleeps for: rings those who cannot sleep on two words, and therefore sleep on their bells.
+    fn ring_sleepers(&self, line: usize) {
+        if self.words().by_bell.load(Ordering::SeqCst) == 0 {
+            return;
+        }
+        let bells = (0..self.segment.layout().size).map(|rank| self.segment.bell(rank));
+        bells.filter(|words| words.must_ring_for_line(self.name(line))).for_each(bell::ring);
+    }
+
     fn sleep(&self, watch: &ShmWatch, armed: Option<u32>, timeout: Option<Duration>) {
+        let by_bell = armed.is_some() && !futex::has_wait_either();
+        if by_bell {
+            self.bell.await_line(self.name(watch.line()));
+        }
+        self.sleep_counted(watch, armed, timeout);
+        if by_bell {
+            self.bell.forget_line();
+        }
+        if armed.is_some() {
+            self.bell.disarm();
+        }
+    }
+
+    /// Sleeps, counted among the sleepers of the line.
+    fn sleep_counted(&self, watch: &ShmWatch, armed: Option<u32>, timeout: Option<Duration>) {
         let words = self.words();
         match *watch {
             ShmWatch::Gate { .. } => {
@@ -292,9 +330,6 @@ impl SharedLines {
                 self.sleep_on_flag(watch, self.flag(line), armed, timeout);
                 self.flag_sleepers(line).fetch_sub(SLEEPER, Ordering::SeqCst);
             }
-        }
-        if armed.is_some() {
-            self.bell.disarm();
         }
     }
 
@@ -324,9 +359,29 @@ impl SharedLines {
     }
 
     fn sleep_on(&self, watched: (&AtomicU32, u32), armed: Option<u32>, timeout: Option<Duration>) {
+        let bell = self.bell.words().word();
         match armed {
-            Some(armed) => futex::wait_either([watched, (self.bell.words().word(), armed)], timeout),
+            Some(armed) if futex::has_wait_either() => futex::wait_either([watched, (bell, armed)], timeout),
+            Some(armed) => futex::wait(bell, armed, timeout),
             None => futex::wait(watched.0, watched.1, timeout),
+        }
+    }
+}
+
+/// In place of a flag's number: the gate.
+const GATE: usize = SHARED_BUFFER_FLAGS;
+
+const _: () = assert!(GATE + 1 < 1 << 16);
+const _: () = assert!(SHM_COMM_SLOTS <= 1 << 16);
+
+impl ShmWatch {
+    /// The flag that is waited for, or [`GATE`].
+    fn line(&self) -> usize {
+        match *self {
+            ShmWatch::Gate { .. } => GATE,
+            ShmWatch::Flag { line, .. } | ShmWatch::Sole { line, .. } | ShmWatch::Progress { line, .. } => {
+                line
+            }
         }
     }
 }
