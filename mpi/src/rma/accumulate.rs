@@ -1,9 +1,11 @@
 //! Accumulation, fetch-and-op, compare-and-swap (MPI 5.0 sections 12.3.3 and 12.3.4): atomic for each element of a predefined type, by
 //! the rule in `elements.rs`.
 
+use super::by_owner::combine_by_owner;
 use super::call::{At, Origin, RmaAccess, RmaCall};
 use super::contiguous::ContiguousElements;
 use super::elements::{RmaElements, Rule, few, few_short};
+use super::errand::ErrandAction;
 use super::far;
 use super::object::Window;
 use super::place::TargetElements;
@@ -339,6 +341,13 @@ fn combine(process: &mut LockGuard, win: MPI_Win, access: &RmaAccess) -> Result<
         };
         return far::begun(begun);
     }
+    let action = ErrandAction::Combine { op, basic, fetches: into.is_some() };
+    let given = from.as_ref().filter(|_| op != PredefinedOp::NoOp);
+    if Basic::from_handle(target_type.0).is_some_and(Basic::is_contiguous)
+        && combine_by_owner(process, win, (rank, at.1), action, given.as_slice(), into.as_ref())
+    {
+        return Ok(None);
+    }
     let elements = RmaElements { rule: Rule::of(process.window(win)?, target), basic, op };
     let mine = from.as_ref().map(|buffer| ContiguousElements::of(basic, buffer));
     let old = into.as_ref().map(|buffer| ContiguousElements::for_result(basic, buffer));
@@ -370,6 +379,10 @@ fn swap(
     process.window_mut(win)?.epoch.access(target);
     if let Some(there) = place.far().cloned() {
         return far::begun(process.engine()?.swap(&there, basic, (&compared, &origin), &result));
+    }
+    let (rank, displacement, given) = (access.at.0, access.at.1, [&compared, &origin]);
+    if combine_by_owner(process, win, (rank, displacement), ErrandAction::Swap, &given, Some(&result)) {
+        return Ok(None);
     }
     let rule = Rule::of(process.window(win)?, target);
     let elements = RmaElements { rule, basic, op: PredefinedOp::Replace };

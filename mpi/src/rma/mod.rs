@@ -6,6 +6,7 @@
 //! engine executes.
 
 mod accumulate;
+mod by_owner;
 pub mod call;
 mod contiguous;
 mod control;

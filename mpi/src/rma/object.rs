@@ -2,7 +2,7 @@
 
 use super::control::WindowControl;
 use super::epoch::Epoch;
-use super::errand::{ErrandHabit, ErrandOwner};
+use super::errand::{ErrandAction, ErrandHabit, ErrandOwner};
 use crate::check::windows::WindowWatch;
 use crate::comm::attribute_values::Attributes;
 use crate::comm::object::shown;
@@ -21,7 +21,7 @@ use tern_abi::*;
 use tern_engine::Group;
 use tern_engine::rma::{ACCESS_CONTEXT, WindowId};
 use tern_job::status_page::count_of_ranks;
-use tern_shm::errand::{ERRAND_BYTES_MAX, Errand};
+use tern_shm::errand::Errand;
 use tern_shm::{Reservation, SharedRange};
 use tern_transport::Peer;
 
@@ -266,15 +266,15 @@ impl Window {
         rank: c_int,
         displacement: MPI_Aint,
         len: usize,
-        writes: bool,
+        action: ErrandAction,
     ) -> Option<Errand> {
         let there = self.targets.get(rank as u32 as usize)?;
         let MemoryRoute::Kernel { .. } = there.route else { return None };
         let at = (displacement as u64).checked_mul(there.unit as u64)?;
         // A dynamic window has no bytes, and its memory may be gone.
         let is_inside = at <= there.bytes && len as u64 <= there.bytes - at;
-        let is_plain = self.watch.is_none() && len > 0 && len <= ERRAND_BYTES_MAX;
-        (is_inside && is_plain && self.epoch.is_open(rank as u32)).then_some(Errand { at, len, writes })
+        let may_ask = is_inside && self.watch.is_none() && self.epoch.is_open(rank as u32);
+        if may_ask { action.errand(at, len) } else { None }
     }
 
     /// Whether the next flush is to look at what has arrived, which others need not do.

@@ -1,8 +1,9 @@
 //! Put and get (MPI 5.0 sections 12.3.1 and 12.3.2). Those that no message carries are done when the call returns.
 
+use super::by_owner::ask_owner;
 use super::call::{At, Origin, RmaAccess, RmaCall};
+use super::errand::ErrandAction;
 use super::far;
-use super::object::Windows;
 use super::place::TargetElements;
 use super::watch;
 use crate::core::arguments::{buffer, contiguous};
@@ -10,7 +11,7 @@ use crate::core::boundary::{ChoiceBuf, ChoiceBufMut, Out};
 use crate::core::entry::entry;
 use crate::core::error::{Error, Result, fail};
 use crate::core::process::{LockGuard, Process, enter, enter_alone};
-use crate::limits::{ERRAND_LOOKS_MAX, SHORT_TRANSFER_BYTES_MAX};
+use crate::limits::SHORT_TRANSFER_BYTES_MAX;
 use crate::p2p::request::handle_of;
 use std::ffi::c_int;
 use tern_abi::*;
@@ -47,12 +48,7 @@ entry! {
     ) on win {
         let origin = Origin(origin_addr, origin_count.into(), origin_datatype);
         let target = At(target_rank, target_disp, target_count.into(), target_datatype);
-        if may_ask(win, target_rank) && move_short(win, origin, target, RmaCall::Rput) {
-            request.set(handle_of(RequestId::COMPLETED));
-            return Ok(());
-        }
-        let access = RmaAccess::plain(RmaCall::Rput, origin, target);
-        request.set(done(win, &access, |process| move_bytes(process, win, origin, target, RmaCall::Rput))?);
+        request.set(transfer_by_request(win, origin, target, RmaCall::Rput)?);
         Ok(())
     }
 
@@ -64,12 +60,7 @@ entry! {
     ) on win {
         let origin = Origin(origin_addr.into(), origin_count.into(), origin_datatype);
         let target = At(target_rank, target_disp, target_count.into(), target_datatype);
-        if may_ask(win, target_rank) && move_short(win, origin, target, RmaCall::Rget) {
-            request.set(handle_of(RequestId::COMPLETED));
-            return Ok(());
-        }
-        let access = RmaAccess::plain(RmaCall::Rget, origin, target);
-        request.set(done(win, &access, |process| move_bytes(process, win, origin, target, RmaCall::Rget))?);
+        request.set(transfer_by_request(win, origin, target, RmaCall::Rget)?);
         Ok(())
     }
 }
@@ -91,6 +82,20 @@ pub(super) fn may_ask(win: MPI_Win, rank: c_int) -> bool {
     process.usual_window(win).is_some_and(|window| {
         window.epoch.is_locked(rank as u32) && rank >= 0 && (rank as u32) < window.size()
     })
+}
+
+/// A transfer that gives a request.
+#[inline(always)]
+fn transfer_by_request(win: MPI_Win, origin: Origin, at: At, call: RmaCall) -> Result<MPI_Request> {
+    if may_ask(win, at.0)
+        && (move_short(win, origin, at, call)
+            || alike(origin, at)
+                .is_some_and(|local| move_by_owner(&mut enter(), win, local, (at.0, at.1), call)))
+    {
+        return Ok(handle_of(RequestId::COMPLETED));
+    }
+    let access = RmaAccess::plain(call, origin, at);
+    done(win, &access, |process| move_bytes(process, win, origin, at, call))
 }
 
 #[inline(always)]
@@ -178,30 +183,17 @@ fn move_by_owner(
     (rank, displacement): (c_int, MPI_Aint),
     call: RmaCall,
 ) -> bool {
-    if process.waiting.oversubscribed {
+    let (mut bytes, action) =
+        ([0; ERRAND_BYTES_MAX], if call.is_get() { ErrandAction::Read } else { ErrandAction::Write });
+    if local.len() > ERRAND_BYTES_MAX {
         return false;
     }
-    let Windows { all, errands, .. } = &mut process.objects.windows;
-    let Some(window) = all.find_mut(win.0) else { return false };
-    let Some(errand) = window.errand_for(rank, displacement, local.len(), !call.is_get()) else {
-        return false;
-    };
-    if !window.errands.is_worth_it() {
-        return false;
-    }
-    let (mut bytes, mut looks) = ([0; ERRAND_BYTES_MAX], 0);
-    if errand.writes {
+    if !call.is_get() {
         // SAFETY: an errand has no more bytes.
         unsafe { local.read_to(bytes.as_mut_ptr()) };
     }
-    let is_done = window.controls[rank as usize].errand().ask(errand, &mut bytes, || {
-        looks += 1;
-        // The other may have asked this rank for something, too.
-        errands.iter().for_each(|(_, owner)| _ = owner.serve());
-        looks < ERRAND_LOOKS_MAX
-    });
-    window.errands.learn(is_done);
-    if is_done && !errand.writes {
+    let is_done = ask_owner(process, win, (rank, displacement, local.len()), action, &mut bytes);
+    if is_done && call.is_get() {
         // SAFETY: as above.
         unsafe { local.write_from(bytes.as_mut_ptr(), local.len()) };
     }

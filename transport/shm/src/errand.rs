@@ -22,10 +22,8 @@ const REFUSED: u64 = 5;
 const DATA_WORDS: usize = 5;
 /// Bytes of an errand at most.
 pub const ERRAND_BYTES_MAX: usize = 8 * DATA_WORDS;
-/// In the word of what is asked, above the number of bytes: they are to be written.
-const WRITES: u64 = 1 << 32;
 
-/// The line: its state, where the bytes are, how many and which way, and the bytes.
+/// The line: its state, where the bytes are, what is asked, and the bytes that go with it.
 pub struct ErrandLine<'a>(pub &'a [AtomicU64]);
 
 /// What is asked for.
@@ -35,8 +33,25 @@ pub struct Errand {
     pub at: u64,
     /// How many.
     pub len: usize,
-    /// They are written, not read.
-    pub writes: bool,
+    /// What is done with them: a number that both sides know.
+    pub action: u32,
+    /// Bytes that go to the owner.
+    pub sends: usize,
+    /// Bytes that come back.
+    pub returns: usize,
+}
+
+impl Errand {
+    /// In one word; where the bytes are is another.
+    fn packed(self) -> u64 {
+        u64::from(self.action) << 32 | (self.returns << 16 | self.sends << 8 | self.len) as u64
+    }
+
+    /// Whatever the word is, there are no more bytes than a line has.
+    fn unpacked(at: u64, what: u64) -> Errand {
+        let bytes = |shift: u32| ((what >> shift) as u8 as usize).min(ERRAND_BYTES_MAX);
+        Errand { at, len: bytes(0), action: (what >> 32) as u32, sends: bytes(8), returns: bytes(16) }
+    }
 }
 
 /// The bytes of an errand.
@@ -50,8 +65,8 @@ impl ErrandLine<'_> {
         &self.0[0]
     }
 
-    /// Asks the owner for an access, and calls `pass` until it is done, as long as that says that there is time. Whether it was done; then
-    /// `bytes` are what was read. If not, nothing has happened.
+    /// Asks the owner for an access with `bytes`, and calls `pass` until it is done, as long as that says that there is time. Whether it was
+    /// done; then `bytes` are what came back. If not, nothing has happened.
     #[inline]
     pub fn ask(&self, errand: Errand, bytes: &mut ErrandBytes, mut pass: impl FnMut() -> bool) -> bool {
         let state = self.state();
@@ -61,10 +76,8 @@ impl ErrandLine<'_> {
             return false;
         }
         self.0[1].store(errand.at, Ordering::Relaxed);
-        self.0[2].store(errand.len as u64 | if errand.writes { WRITES } else { 0 }, Ordering::Relaxed);
-        if errand.writes {
-            self.store(bytes, errand.len);
-        }
+        self.0[2].store(errand.packed(), Ordering::Relaxed);
+        self.store(bytes, errand.sends);
         state.store(ASKED, Ordering::Release);
         let mut is_too_late = false;
         let end = loop {
@@ -80,15 +93,15 @@ impl ErrandLine<'_> {
                 }
             }
         };
-        if end == DONE && !errand.writes {
-            self.load(bytes, errand.len);
+        if end == DONE {
+            self.load(bytes, errand.returns);
         }
         state.store(FREE, Ordering::Release);
         end == DONE
     }
 
-    /// Does what is asked for, if anything is: whether something was. `work` gets the bytes to be written, or gives those that were read,
-    /// and says whether it could be done.
+    /// Does what is asked for, if anything is: whether something was. `work` gets the bytes that go with it, puts those that come
+    /// back in their place, and says whether it could be done.
     #[inline(always)]
     pub fn serve(&self, work: impl FnOnce(Errand, &mut ErrandBytes) -> bool) -> bool {
         let state = self.state();
@@ -101,19 +114,12 @@ impl ErrandLine<'_> {
         if state.compare_exchange(ASKED, TAKEN, Ordering::Acquire, Ordering::Relaxed).is_err() {
             return false;
         }
-        let what = self.0[2].load(Ordering::Relaxed);
-        let errand = Errand {
-            at: self.0[1].load(Ordering::Relaxed),
-            len: (what as u32 as usize).min(ERRAND_BYTES_MAX),
-            writes: what & WRITES != 0,
-        };
+        let errand = Errand::unpacked(self.0[1].load(Ordering::Relaxed), self.0[2].load(Ordering::Relaxed));
         let mut bytes = [0; ERRAND_BYTES_MAX];
-        if errand.writes {
-            self.load(&mut bytes, errand.len);
-        }
+        self.load(&mut bytes, errand.sends);
         let is_done = work(errand, &mut bytes);
-        if is_done && !errand.writes {
-            self.store(&bytes, errand.len);
+        if is_done {
+            self.store(&bytes, errand.returns);
         }
         state.store(if is_done { DONE } else { REFUSED }, Ordering::Release);
         true
@@ -136,6 +142,8 @@ impl ErrandLine<'_> {
 mod tests {
     use super::*;
 
+    const PUT: Errand = Errand { at: 3, len: 13, action: 7, sends: 13, returns: 0 };
+
     fn line() -> [AtomicU64; ErrandLine::WORDS] {
         std::array::from_fn(|_| AtomicU64::new(0))
     }
@@ -144,8 +152,7 @@ mod tests {
     fn what_nobody_takes_up_is_too_late() {
         let line = line();
         let (line, mut looks) = (ErrandLine(&line), 0);
-        let errand = Errand { at: 3, len: 8, writes: true };
-        let asked = line.ask(errand, &mut [7; ERRAND_BYTES_MAX], || {
+        let asked = line.ask(PUT, &mut [7; ERRAND_BYTES_MAX], || {
             looks += 1;
             looks < 10
         });
@@ -154,22 +161,38 @@ mod tests {
     }
 
     #[test]
+    fn no_word_makes_more_bytes_than_there_are() {
+        let errand = Errand::unpacked(1, u64::MAX);
+        let all = ERRAND_BYTES_MAX;
+        assert_eq!(errand, Errand { at: 1, len: all, action: u32::MAX, sends: all, returns: all });
+        assert_eq!(Errand::unpacked(PUT.at, PUT.packed()), PUT);
+    }
+
+    #[test]
     fn bytes_go_both_ways_and_refusals_back() {
         let line = line();
         let line = ErrandLine(&line);
         let mut bytes = [9; ERRAND_BYTES_MAX];
-        let put = Errand { at: 5, len: 13, writes: true };
         let serve_put = |errand: Errand, bytes: &mut ErrandBytes| {
-            assert_eq!((errand, &bytes[..13]), (put, &[9; 13][..]));
+            assert_eq!((errand, &bytes[..13]), (PUT, &[9; 13][..]));
             true
         };
-        assert!(line.ask(put, &mut bytes, || line.serve(serve_put)));
-        let get = Errand { at: 6, len: 40, writes: false };
-        let serve_get = |_, bytes: &mut ErrandBytes| {
+        assert!(line.ask(PUT, &mut bytes, || line.serve(serve_put)));
+        let get = Errand { at: 6, len: 40, action: u32::MAX, sends: 0, returns: 40 };
+        let serve_get = |errand: Errand, bytes: &mut ErrandBytes| {
+            assert_eq!((errand, *bytes), (get, [0; ERRAND_BYTES_MAX]));
             bytes.fill(4);
             true
         };
         assert!(line.ask(get, &mut bytes, || line.serve(serve_get)) && bytes == [4; 40]);
+        let both = Errand { at: 6, len: 8, action: 1, sends: 16, returns: 8 };
+        let serve_both = |errand: Errand, bytes: &mut ErrandBytes| {
+            assert_eq!((errand, &bytes[..16]), (both, &[4; 16][..]));
+            bytes[..8].fill(5);
+            true
+        };
+        assert!(line.ask(both, &mut bytes, || line.serve(serve_both)));
+        assert_eq!((&bytes[..8], &bytes[8..]), (&[5; 8][..], &[4; 32][..]));
         assert!(!line.ask(get, &mut bytes, || line.serve(|_, _| false)));
         assert!(line.ask(get, &mut bytes, || line.serve(serve_get)), "the line is free again");
     }
@@ -204,7 +227,7 @@ mod model {
             let origin = owner.clone();
             let asks = thread::spawn(move || {
                 let mut bytes = [1; ERRAND_BYTES_MAX];
-                let (mut looks, errand) = (0, Errand { at: 0, len: 8, writes: true });
+                let (mut looks, errand) = (0, Errand { at: 0, len: 8, action: 0, sends: 8, returns: 0 });
                 let done = ErrandLine(&origin.line).ask(errand, &mut bytes, || {
                     looks += 1;
                     thread::yield_now();
