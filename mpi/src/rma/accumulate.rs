@@ -318,7 +318,7 @@ fn combine(process: &mut LockGuard, win: MPI_Win, access: &RmaAccess) -> Result<
     open(process, win, target, call)?;
     let place = TargetElements::of(process, win, target, at)?;
     let here = |given: Option<Origin>| match given {
-        Some(given) => elements_here(process, given, target_type, &place).map(Some),
+        Some(given) => elements_here(process, given, at, &place).map(Some),
         None => Ok(None),
     };
     let (from, into) = (here(from)?, here(into)?);
@@ -354,7 +354,7 @@ fn combine(process: &mut LockGuard, win: MPI_Win, access: &RmaAccess) -> Result<
     let address = |elements: &Option<ContiguousElements>| {
         elements.as_ref().map_or(null_mut(), ContiguousElements::address)
     };
-    elements.combine(&place, address(&mine), address(&old)).map_err(|error| place.refused(error))?;
+    elements.combine(&place, address(&mine), address(&old)).map_err(|error| place.refused(error, at))?;
     if let (Some(old), Some(into)) = (old, &into) {
         old.put_back(into);
     }
@@ -386,7 +386,9 @@ fn swap(
     }
     let rule = Rule::of(process.window(win)?, target);
     let elements = RmaElements { rule, basic, op: PredefinedOp::Replace };
-    elements.swap_if_equal(&place, &origin, &compared, &result).map_err(|error| place.refused(error))?;
+    elements
+        .swap_if_equal(&place, &origin, &compared, &result)
+        .map_err(|error| place.refused(error, access.at))?;
     Ok(None)
 }
 
@@ -394,13 +396,14 @@ fn swap(
 fn elements_here(
     process: &LockGuard,
     Origin(address, count, datatype): Origin,
-    target_type: MPI_Datatype,
+    at: At,
     place: &TargetElements,
 ) -> Result<UserBuf> {
     let buffer = buffer(process, address, count, datatype)?;
     if buffer.len() != place.bytes() {
-        return Err(differ(buffer.len(), place.bytes()));
+        return Err(differ(buffer.len(), place, at));
     }
+    let At(_, _, _, target_type) = at;
     if !buffer.is_empty() && datatype != target_type {
         let (own, theirs) = (element_of(process, datatype)?, element_of(process, target_type)?);
         if own != theirs {

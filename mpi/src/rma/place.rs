@@ -137,7 +137,7 @@ impl TargetElements {
 
     /// The error of a copy that the kernel refused.
     #[cold]
-    pub(super) fn refused(&self, error: TransferError) -> Box<Error> {
+    pub(super) fn refused(&self, error: TransferError, At(rank, displacement, ..): At) -> Box<Error> {
         match error {
             TransferError::Os(libc::EPERM) => fail(
                 MPI_ERR_UNSUPPORTED_OPERATION,
@@ -147,7 +147,8 @@ impl TargetElements {
             TransferError::Os(libc::EFAULT) => fail(
                 MPI_ERR_RMA_RANGE,
                 format!(
-                    "{} bytes of the target's memory, or of the origin's buffer, are not mapped",
+                    "not all of the {} bytes at displacement {displacement:#x} of rank {rank}, or not all of the origin's buffer, are \
+                     memory of their processes",
                     self.bytes
                 ),
             ),

@@ -213,7 +213,7 @@ fn move_bytes(
     open(process, win, target, call)?;
     let place = TargetElements::of(process, win, target, at)?;
     if local.len() != place.bytes() {
-        return Err(differ(local.len(), place.bytes()));
+        return Err(differ(local.len(), &place, at));
     }
     process.window_mut(win)?.epoch.access(target);
     if let Some(there) = place.far().filter(|_| !local.is_empty()) {
@@ -230,7 +230,7 @@ fn move_bytes(
             place.write(&local)
         }
     };
-    moved.map(|()| None).map_err(|error| place.refused(error))
+    moved.map(|()| None).map_err(|error| place.refused(error, at))
 }
 
 /// Refuses a transfer outside an epoch.
@@ -241,11 +241,13 @@ pub(super) fn open(process: &Process, win: MPI_Win, target: u32, call: RmaCall) 
 }
 
 #[cold]
-pub(super) fn differ(here: usize, there: usize) -> Box<Error> {
+pub(super) fn differ(here: usize, place: &TargetElements, At(rank, displacement, ..): At) -> Box<Error> {
     fail(
         MPI_ERR_TYPE,
         format!(
-            "the origin's buffer has {here} bytes, but the target's has {there}: both must have the same"
+            "the origin's buffer has {here} bytes, but what is named at displacement {displacement} of rank {rank} has {}: both must \
+             have the same",
+            place.bytes()
         ),
     )
 }

@@ -88,6 +88,14 @@ fn windows(jobs: &Jobs<'_>) -> Verdict {
         command.env("TERN_TEST_SEED", seed).env("TERN_CHECK", check).args(["--map-by", "node"]);
         expect_code(&run_command(command.arg(jobs.conformance("rma_random")?))?, 0)?;
     }
+    // What is wrong is told, on whichever host its memory is.
+    for flavor in ["allocate", "create", "dynamic"] {
+        for hosts in ["a:1,b:1", "a:2,b:2"] {
+            let mut command = mpirun(jobs, hosts);
+            command.env("TERN_CHECK", "windows").arg(jobs.wrong_windows()?).arg(flavor);
+            expect_code(&run_command(&mut command)?, 0)?;
+        }
+    }
     passed()
 }
 

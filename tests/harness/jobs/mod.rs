@@ -122,6 +122,11 @@ impl Jobs<'_> {
         compile(self.options, &self.options.root.join("tests/jobs/deny.c"))
     }
 
+    /// The program whose accesses to windows conflict, compiled.
+    fn wrong_windows(&self) -> Result<PathBuf, String> {
+        compile(self.options, &self.options.root.join("tests/wrong/windows.c"))
+    }
+
     /// A program of the conformance suite, compiled.
     fn conformance(&self, name: &str) -> Result<PathBuf, String> {
         compile(self.options, &self.options.root.join(format!("tests/c/{name}.c")))

@@ -29,7 +29,7 @@ const WAYS: [(&str, &[(&str, &str)]); 4] = [
 /// Whose memory an access cannot use, what the sentence of it has, and over which of the ways. (What this process copies itself, it dies
 /// of, as of every other bad pointer.)
 const UNMAPPED: [(&str, &str, &[usize]); 3] = [
-    ("target", "are not mapped", &[0]),
+    ("target", "memory of their processes", &[0]),
     ("target", "memory of its process", &[1, 2, 3]),
     ("origin", "memory of its buffer", &[3]),
 ];
