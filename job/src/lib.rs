@@ -22,6 +22,7 @@ pub mod link;
 pub mod names;
 pub mod node_map;
 pub mod pmi;
+pub mod process_end;
 pub mod procfs;
 pub mod ranges;
 mod reserved_fd;

@@ -35,6 +35,12 @@ pub const HOSTS_MAX: u32 = 1 << 16;
 
 /// Ranks that notice the same death speak so long after each other. It ends the job within 2 s also where the first of them dies, too.
 pub const WITNESS_PAUSE: Duration = Duration::from_millis(250);
+
+/// Between looks at a process whose end the kernel does not tell.
+pub const PROCESS_LOOK_PAUSE: Duration = Duration::from_millis(250);
+
+/// Of a thread that does nothing but wait for a process.
+pub const PROCESS_WAITER_STACK_BYTES: usize = 64 << 10;
 /// So many pauses at most, for the last of many ranks.
 pub const WITNESSES_APART_MAX: u32 = 4;
 

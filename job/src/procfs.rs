@@ -1,12 +1,10 @@
 //! What `/proc` tells about a process.
 
 use std::ffi::{OsStr, OsString};
-use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStrExt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use rustix::process::{Pid, PidfdFlags, pidfd_open};
 use signal_hook::consts::{SIGINT, SIGQUIT};
 
 use crate::limits::{ANCESTORS_MAX, EXEC_LOOKS_MAX, EXEC_PAUSE, READINGS_MAX};
@@ -122,12 +120,6 @@ fn value_in(environment: &[u8], name: &str) -> Option<OsString> {
     let mut variables = environment.split(|byte| *byte == 0);
     let value = variables.find_map(|variable| variable.strip_prefix(name.as_bytes())?.strip_prefix(b"="))?;
     Some(OsStr::from_bytes(value).to_owned())
-}
-
-/// A descriptor that is readable when the process has ended; `None` if there is no such process.
-pub(crate) fn open_process(pid: u32) -> Option<OwnedFd> {
-    let pid = i32::try_from(pid).ok().and_then(Pid::from_raw)?;
-    pidfd_open(pid, PidfdFlags::empty()).ok()
 }
 
 /// Whether `ancestor` is above this process in the process tree.

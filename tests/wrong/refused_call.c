@@ -19,10 +19,18 @@ static const struct { const char *name; unsigned number; } calls[] = {
 #endif
     {"ppoll", SYS_ppoll},
     {"epoll_pwait", SYS_epoll_pwait},
+    {"futex", SYS_futex},
+    {"pidfd_send_signal", 424},
+    {"io_uring_setup", 425},
+    {"pidfd_open", 434},
+    {"clone3", 435},
+    {"close_range", 436},
+    {"openat2", 437},
+    {"pidfd_getfd", 438},
+    {"faccessat2", 439},
     {"epoll_pwait2", 441},
     {"futex_waitv", 449},
-    {"futex", SYS_futex},
-    {"pidfd_open", 434},
+    {"fchmodat2", 452},
     {"memfd_create", SYS_memfd_create},
 };
 

@@ -19,11 +19,13 @@ use std::time::{Duration, Instant};
 
 use rustix::event::{EventfdFlags, PollFd, PollFlags, Timespec, eventfd, poll};
 use rustix::io::Errno;
+use rustix::process::Pid;
 
 use crate::bootstrap::voice::Voice;
 use crate::exit_status;
 use crate::limits::{WITNESS_PAUSE, WITNESSES_APART_MAX};
-use crate::procfs::{ProcessStat, open_process};
+use crate::process_end;
+use crate::procfs::ProcessStat;
 use crate::status_page::{RankRecord, RankState, StatusPage, read_record};
 use lifelines::{LifelineNews, Lifelines};
 
@@ -144,7 +146,8 @@ impl Watch {
         self.processes.retain(|rank, _| others.contains(rank));
         for &rank in others {
             if !self.processes.contains_key(&rank) {
-                let process = self.record(rank).pid().and_then(open_process);
+                let process =
+                    self.record(rank).pid().and_then(pid_of).and_then(|pid| process_end::open(pid).ok());
                 if process.is_none() {
                     self.on_end(rank);
                 }
@@ -276,6 +279,10 @@ struct Polled {
     ended: Vec<u32>,
     /// The launcher has hung up.
     launcher: bool,
+}
+
+fn pid_of(number: u32) -> Option<Pid> {
+    i32::try_from(number).ok().and_then(Pid::from_raw)
 }
 
 fn host_name() -> String {

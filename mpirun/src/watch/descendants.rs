@@ -5,8 +5,9 @@
 
 use std::collections::{HashMap, HashSet};
 
-use rustix::process::{Pid, PidfdFlags, Signal, getpid, pidfd_open, pidfd_send_signal, set_child_subreaper};
+use rustix::process::{Pid, Signal, getpid, set_child_subreaper};
 use tern_job::descriptor::{DESCRIPTOR_VARIABLE, JobDescriptor};
+use tern_job::process_end;
 use tern_job::procfs::{ProcessStat, processes, variable_across_exec, variable_of};
 
 use crate::launch::watchdog::{self, LAUNCHER_VARIABLE};
@@ -104,9 +105,9 @@ pub(crate) fn signal_all(signal: Signal, search: impl Fn(&Look) -> HashSet<u32>)
 /// Signals the process that was started then: another may have its number by now, and it must not be met.
 fn send(pid: u32, start: u64, signal: Signal) {
     let Some(number) = i32::try_from(pid).ok().and_then(Pid::from_raw) else { return };
-    let Ok(process) = pidfd_open(number, PidfdFlags::empty()) else { return };
+    let Ok(end) = process_end::open(number) else { return };
     if ProcessStat::of(pid).is_some_and(|stat| stat.start == start) {
-        let _ = pidfd_send_signal(&process, signal);
+        process_end::signal(number, &end, signal);
     }
 }
 

@@ -8,10 +8,11 @@ use std::process::{Child, Command, Stdio};
 
 use rustix::io::fcntl_dupfd_cloexec;
 use rustix::net::{AddressFamily, SocketFlags, SocketType, socketpair};
-use rustix::process::{Pid, PidfdFlags, Signal, kill_process, pidfd_open};
+use rustix::process::{Pid, Signal, kill_process};
 use serde::{Deserialize, Serialize};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use tern_job::pmi::{SPAWNED_VARIABLE, escape};
+use tern_job::process_end;
 use tern_job::spawn_request::{Program, SpawnRequest};
 
 use crate::cli::standard::{check_architecture, initial_errhandler};
@@ -351,7 +352,7 @@ impl StartedWorld {
         number: u32,
         what: String,
     ) -> std::io::Result<StartedWorld> {
-        let process = pidfd_open(Pid::from_child(&child), PidfdFlags::empty())?;
+        let process = process_end::open(Pid::from_child(&child))?;
         let to = ChannelOutbox::new(fcntl_dupfd_cloexec(&socket, 3)?, PollToken::WorldRoom(number))?;
         let from = ChannelInbox::new(socket, false)?;
         Ok(StartedWorld {

@@ -1,11 +1,12 @@
 //! What containers take away: system calls that a filter refuses, `/proc`, `/dev`, the user. A job runs all the same, or one sentence
 //! says what is missing; it never hangs.
 
+use std::ffi::OsStr;
 use std::path::PathBuf;
 use std::process::Command;
 
 use super::places::{as_nobody, is_reachable};
-use super::{Jobs, Test, Verdict, expect, expect_code, passed, run_command, skip};
+use super::{Jobs, Test, Verdict, expect, expect_code, expect_said, passed, run_command, skip};
 use crate::compile::compile;
 use crate::process::Outcome;
 
@@ -15,6 +16,7 @@ pub(super) const TESTS: &[Test] = &[
     Test { name: "a filter around ranks refuses a wait", run: around_ranks },
     Test { name: "ranks asleep in a collective are left alone", run: asleep },
     Test { name: "a kernel that waits for one word at a time", run: one_word },
+    Test { name: "a kernel of 2018", run: old_kernel },
     Test { name: "no /proc", run: no_proc },
     Test { name: "an empty /dev", run: empty_dev },
     Test { name: "ranks that become another user", run: other_user },
@@ -106,6 +108,37 @@ fn one_word(jobs: &Jobs<'_>) -> Verdict {
             return skip("this kernel allows no filter");
         }
         expect_code(&outcome, 0)?;
+    }
+    passed()
+}
+
+/// Calls that Linux 4.18 lacks, on which many clusters still run.
+const YOUNGER_CALLS: &str = "pidfd_send_signal,io_uring_setup,pidfd_open,clone3,close_range,openat2,pidfd_getfd,faccessat2,\
+                             epoll_pwait2,futex_waitv,fchmodat2";
+
+fn old_kernel(jobs: &Jobs<'_>) -> Verdict {
+    let filter = filter(jobs)?;
+    let run = |error: &str, ranks: &str, words: &[&OsStr]| {
+        let mut command = Command::new(&filter);
+        command.args([error, YOUNGER_CALLS]).arg(jobs.options.mpirun()).args(["-n", ranks]).args(words);
+        run_command(&mut command)
+    };
+    for error in ERRORS {
+        for (name, ranks) in [("p2p_blocking", "3"), ("file_access", "3"), ("spawn_near", "2")] {
+            let outcome = run(error, ranks, &[jobs.conformance(name)?.as_os_str()])?;
+            if has_no_filter(&outcome) {
+                return skip("this kernel allows no filter");
+            }
+            expect_code(&outcome, 0)?;
+        }
+        // The end of each rank is learned, whatever it is.
+        let job = jobs.job()?;
+        let ends =
+            |word: &str, value: &str| run(error, "4", &[job.as_os_str(), word.as_ref(), value.as_ref()]);
+        expect_code(&ends("exit", "3")?, 3)?;
+        let killed = ends("signal", "11")?;
+        expect_code(&killed, 139)?;
+        expect_said(&killed, &["SIGSEGV"])?;
     }
     passed()
 }

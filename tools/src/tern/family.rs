@@ -3,19 +3,19 @@
 use std::fs;
 use std::os::fd::OwnedFd;
 
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
+use rustix::process::{Pid, Signal};
+use tern_job::process_end;
 
 /// Processes, known by descriptors: their numbers are given to others once they have ended.
 #[derive(Debug)]
-pub(crate) struct ProcessFamily(Vec<OwnedFd>);
+pub(crate) struct ProcessFamily(Vec<(Pid, OwnedFd)>);
 
 impl ProcessFamily {
     /// A process and all that descend from it now.
     pub(crate) fn of(eldest: Pid) -> ProcessFamily {
         let (mut members, mut unknown) = (Vec::new(), vec![eldest]);
         while let Some(pid) = unknown.pop() {
-            members.extend(pidfd_open(pid, PidfdFlags::empty()));
+            members.extend(process_end::open(pid).map(|end| (pid, end)));
             unknown.extend(children(pid));
         }
         ProcessFamily(members)
@@ -23,17 +23,14 @@ impl ProcessFamily {
 
     /// To all of them. Who has ended meanwhile does not mind.
     pub(crate) fn signal(&self, signal: Signal) {
-        for member in &self.0 {
-            let _ = pidfd_send_signal(member, signal);
+        for (pid, end) in &self.0 {
+            process_end::signal(*pid, end, signal);
         }
     }
 
     /// Whether all have ended.
     pub(crate) fn is_gone(&self) -> bool {
-        self.0.iter().all(|member| {
-            let mut ended = [PollFd::new(member, PollFlags::IN)];
-            matches!(poll(&mut ended, Some(&Timespec::default())), Ok(1))
-        })
+        self.0.iter().all(|(_, end)| process_end::has_ended(end))
     }
 }
 

@@ -46,7 +46,7 @@ pub(crate) fn features(memory_can_be_read: Result<(), String>) -> Vec<Feature> {
                 Err(error @ (Errno::NOSYS | Errno::PERM)) => Err(describe(error)),
                 _ => Ok(()),
             },
-            meaning: "ranks sleep in barriers; without it they look around once a millisecond",
+            meaning: "one call wakes all who wait in a collective; without it they are rung one by one",
         },
     ]
 }

@@ -8,6 +8,7 @@ use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd, RawFd};
 use std::sync::Arc;
 
 use rustix::event::{EventfdFlags, PollFlags, eventfd};
+use rustix::process::getppid;
 use tern_pmix::{Failed, PmixClient, PmixLibrary, PmixValue, ValueOwner};
 
 use crate::bootstrap::exchange::{LaunchedRank, LauncherExchange, Onward, assemble};
@@ -18,7 +19,7 @@ use crate::job::Job;
 use crate::limits::{ENDPOINT_ADDRESS_BYTES_MAX, RANKS_MAX};
 use crate::link::RankDirectory;
 use crate::node_map::NodeMap;
-use crate::procfs::open_process;
+use crate::process_end;
 use crate::ranges;
 
 const NAMESPACE_VARIABLE: &str = "PMIX_NAMESPACE";
@@ -133,7 +134,8 @@ impl LauncherExchange for PmixLauncher {
     }
 
     fn voice(&self) -> Arc<dyn Voice> {
-        let server = open_process(std::os::unix::process::parent_id()).filter(|_| places::is_server_above());
+        let server = getppid().and_then(|parent| process_end::open(parent).ok());
+        let server = server.filter(|_| places::is_server_above());
         Arc::new(Speaker { client: self.client.clone(), server })
     }
 
