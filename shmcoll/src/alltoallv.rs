@@ -61,7 +61,8 @@ impl Heading {
 const PAYLOAD_BLOCK_BYTES_MAX: usize = ShmComm::FLAG_PAYLOAD_BYTES - Heading::BYTES;
 
 impl<S: CallHost> ShmCall<'_, S> {
-    pub(crate) fn alltoallv(&mut self, blocks: &VectorBlocks) -> CallResult {
+    /// `by_cells`: payloads go by cells, and the kernel copies more slowly than a processor.
+    pub(crate) fn alltoallv(&mut self, blocks: &VectorBlocks, by_cells: bool) -> CallResult {
         let sync = self.begin_sync_writing()?;
         let mine = self.outlook_of(blocks);
         let mut fault = None;
@@ -70,7 +71,8 @@ impl<S: CallHost> ShmCall<'_, S> {
             _ => self.tell_all(sync, blocks, mine, &mut fault)?,
         };
         if outlook.longest > self.short_max() {
-            let fetched = !outlook.obstacle && self.fetch_long(sync, blocks)?;
+            let is_passed = by_cells && outlook.longest < SHM_ALLTOALL_FETCH_BYTES_MIN;
+            let fetched = !is_passed && !outlook.obstacle && self.fetch_long(sync, blocks)?;
             if !fetched {
                 self.pass_long(blocks, outlook.longest)?;
             }
@@ -86,7 +88,7 @@ impl<S: CallHost> ShmCall<'_, S> {
     /// Bytes of the sync buffer for one rank's block for another.
     fn cell_bytes(&self) -> usize {
         let cells = if self.size() == 2 { 2 } else { self.size() * self.size() };
-        whole_lines(ShmComm::SYNC_BUFFER_BYTES / cells)
+        whole_lines(ShmComm::SYNC_AREA_BYTES / cells)
     }
 
     /// Where in the sync buffer such a block lies.

@@ -45,7 +45,8 @@ impl<S: CallHost> ShmCall<'_, S> {
         Ok(())
     }
 
-    fn next_published(&mut self, root: u32) -> CallResult<EagerStep> {
+    /// The next eager step, once the root has published.
+    pub(crate) fn next_published(&mut self, root: u32) -> CallResult<EagerStep> {
         let eager = self.shm_comm.begin_eager();
         self.wait(self.shm_comm.published(eager, root))?;
         Ok(eager)

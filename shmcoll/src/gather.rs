@@ -1,8 +1,9 @@
-//! Gather and scatter, of blocks that all fit one eager slot. Who has written goes on.
+//! Gather and scatter: the blocks, or pieces of all of them, lie side by side in an eager slot. Who has written goes on.
 
-use crate::{CallHost, CallResult, NO_PAYLOAD, ShmCall, payload_of};
+use crate::{CallHost, CallResult, NO_PAYLOAD, ShmCall, parts, payload_of, whole_lines};
 use tern_coll::{Buf, Span, Ty, TypedCount};
 use tern_mem::UserBuf;
+use tern_shm::{EagerStep, ShmComm};
 
 impl<S: CallHost> ShmCall<'_, S> {
     /// Without `send`, the root's own block is in its place.
@@ -15,34 +16,47 @@ impl<S: CallHost> ShmCall<'_, S> {
     }
 
     fn contribute(&mut self, own: &UserBuf) -> CallResult {
-        let (eager, bytes) = (self.begin_eager_writing()?, own.len());
-        if Self::fits_flag_payload(bytes) {
-            self.shm_comm.contribute(eager, &payload_of(own, 0, bytes));
-        } else {
-            self.host.copy(own, 0, self.shm_comm.eager_slot(eager).buf(), self.me() * bytes, bytes);
-            self.shm_comm.contribute(eager, &NO_PAYLOAD);
+        if Self::fits_flag_payload(own.len()) {
+            let eager = self.begin_eager_writing()?;
+            self.shm_comm.contribute(eager, &payload_of(own, 0, own.len()));
+            self.shm_comm.end_eager(eager);
+            return Ok(());
         }
-        self.shm_comm.end_eager(eager);
+        for (at, len) in self.block_parts(own.len()) {
+            let eager = self.begin_eager_writing()?;
+            self.host.copy(own, at, self.shm_comm.eager_slot(eager).buf(), self.me() * len, len);
+            self.shm_comm.contribute(eager, &NO_PAYLOAD);
+            self.shm_comm.end_eager(eager);
+        }
         Ok(())
     }
 
     fn gather_here(&mut self, own: Option<&UserBuf>, recv: TypedCount) -> CallResult {
         let all = self.buffer(blocks(recv, self.size(), Buf::Recv, Ty::Recv));
-        let (eager, bytes) = (self.shm_comm.begin_eager(), recv.bytes() as usize);
-        for rank in (0..self.shm_comm.size()).filter(|&rank| rank != self.shm_comm.rank()) {
-            let at = rank as usize * bytes;
-            self.wait(self.shm_comm.contributed(eager, rank))?;
-            if Self::fits_flag_payload(bytes) {
-                all.write(at, &self.shm_comm.contributed_payload(eager, rank)[..bytes]);
-            } else {
-                self.host.copy(self.shm_comm.eager_slot(eager).buf(), at, &all, at, bytes);
+        let (bytes, me) = (recv.bytes() as usize, self.shm_comm.rank());
+        for (at, len) in self.block_parts(bytes) {
+            let eager = self.shm_comm.begin_eager();
+            for rank in (0..self.shm_comm.size()).filter(|&rank| rank != me) {
+                let (block, number) = (rank as usize * bytes, rank as usize);
+                self.wait(self.shm_comm.contributed(eager, rank))?;
+                if Self::fits_flag_payload(bytes) {
+                    all.write(block, &self.shm_comm.contributed_payload(eager, rank)[..bytes]);
+                } else {
+                    let slot = self.shm_comm.eager_slot(eager);
+                    self.host.copy(slot.buf(), number * len, &all, block + at, len);
+                }
             }
+            self.shm_comm.end_eager(eager);
         }
         if let Some(own) = own {
             self.host.copy(own, 0, &all, self.me() * bytes, bytes);
         }
-        self.shm_comm.end_eager(eager);
         Ok(())
+    }
+
+    /// Pieces of a block: those of all ranks fit an eager slot.
+    fn block_parts(&self, bytes: usize) -> impl Iterator<Item = (usize, usize)> + use<S> {
+        parts(bytes, whole_lines(ShmComm::EAGER_SLOT_BYTES / self.size()))
     }
 
     /// Without `recv`, the root's own block stays where it is.
@@ -56,30 +70,45 @@ impl<S: CallHost> ShmCall<'_, S> {
 
     fn scatter_from(&mut self, send: TypedCount, own: Option<&UserBuf>) -> CallResult {
         let all = self.buffer(blocks(send, self.size(), Buf::Send, Ty::Send));
-        let (eager, bytes) = (self.begin_eager_writing()?, send.bytes() as usize);
-        if Self::fits_flag_payload(all.len()) {
-            self.shm_comm.publish(eager, &payload_of(&all, 0, all.len()));
-        } else {
-            self.host.copy(&all, 0, self.shm_comm.eager_slot(eager).buf(), 0, all.len());
-            self.shm_comm.publish(eager, &NO_PAYLOAD);
+        let bytes = send.bytes() as usize;
+        for (at, len) in self.block_parts(bytes) {
+            let eager = self.begin_eager_writing()?;
+            if Self::fits_flag_payload(all.len()) {
+                self.shm_comm.publish(eager, &payload_of(&all, 0, all.len()));
+            } else {
+                self.lay_out(eager, &all, bytes, (at, len));
+                self.shm_comm.publish(eager, &NO_PAYLOAD);
+            }
+            self.shm_comm.end_eager(eager);
         }
         if let Some(own) = own {
             self.host.copy(&all, self.me() * bytes, own, 0, bytes);
         }
-        self.shm_comm.end_eager(eager);
         Ok(())
     }
 
-    fn scatter_into(&mut self, own: &UserBuf, root: u32) -> CallResult {
-        let (eager, bytes) = (self.shm_comm.begin_eager(), own.len());
-        let at = self.me() * bytes;
-        self.wait(self.shm_comm.published(eager, root))?;
-        if Self::fits_flag_payload(bytes * self.size()) {
-            own.write(0, &self.shm_comm.published_payload(eager)[at..at + bytes]);
-        } else {
-            self.host.copy(self.shm_comm.eager_slot(eager).buf(), at, own, 0, bytes);
+    /// Bytes `at..at + len` of each other rank's block.
+    fn lay_out(&self, eager: EagerStep, all: &UserBuf, bytes: usize, (at, len): (usize, usize)) {
+        let slot = self.shm_comm.eager_slot(eager);
+        if len == bytes {
+            return self.host.copy(all, 0, slot.buf(), 0, all.len());
         }
-        self.shm_comm.end_eager(eager);
+        for rank in self.others().map(|rank| rank as usize) {
+            self.host.copy(all, rank * bytes + at, slot.buf(), rank * len, len);
+        }
+    }
+
+    fn scatter_into(&mut self, own: &UserBuf, root: u32) -> CallResult {
+        for (at, len) in self.block_parts(own.len()) {
+            let eager = self.next_published(root)?;
+            let place = self.me() * len;
+            if Self::fits_flag_payload(own.len() * self.size()) {
+                own.write(at, &self.shm_comm.published_payload(eager)[place..place + len]);
+            } else {
+                self.host.copy(self.shm_comm.eager_slot(eager).buf(), place, own, at, len);
+            }
+            self.shm_comm.end_eager(eager);
+        }
         Ok(())
     }
 }

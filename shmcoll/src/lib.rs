@@ -144,7 +144,7 @@ impl<S: CallHost> ShmCall<'_, S> {
             Method::Allgather { send, recv } => self.allgather(send, recv),
             Method::Alltoall { send, recv } => self.alltoall(send, recv),
             Method::Allgatherv { send, longest } => self.allgatherv(send, longest, blocks),
-            Method::Alltoallv => self.alltoallv(blocks),
+            Method::Alltoallv { by_cells } => self.alltoallv(blocks, by_cells),
         }
     }
 

@@ -1,6 +1,7 @@
 //! Which blocking collectives go over shared memory, by what all ranks know alike.
 
 use crate::limits::*;
+use crate::whole_lines;
 use tern_coll::{CollectiveCall, CommView, Root, Slice, TypeLayout, TypedCount, Vector};
 use tern_shm::ShmComm;
 
@@ -67,7 +68,10 @@ pub enum Method {
         longest: usize,
     },
     /// `MPI_Alltoallv` and `MPI_Alltoallw`; the blocks are in [`VectorBlocks`].
-    Alltoallv,
+    Alltoallv {
+        /// Payloads go by cells rather than by the kernel.
+        by_cells: bool,
+    },
 }
 
 /// The blocks of a vector form, by rank.
@@ -156,15 +160,16 @@ impl Method {
         habits: Habits,
     ) -> Option<Method> {
         let (method, size) = (Method::named(call, comm.size, order)?, comm.size as usize);
-        if habits.check_types && matches!(method, Method::Alltoallv | Method::Allgatherv { .. }) {
+        if habits.check_types && matches!(method, Method::Alltoallv { .. } | Method::Allgatherv { .. }) {
             return None;
         }
-        if let Method::Alltoallv = method {
+        if let Method::Alltoallv { .. } = method {
             // How much there is to move, no rank knows of all.
-            return Some(method);
+            return Some(Method::Alltoallv { by_cells: habits.by_cells });
         }
         let bytes = method.block_bytes(comm.rank)?;
-        let fits = method.fits(bytes, size) && !(habits.by_cells && method.is_faster_by_cells(bytes, size));
+        let fits = method.fits(bytes, size, habits.by_cells)
+            && !(habits.by_cells && method.is_faster_by_cells(bytes, size));
         fits.then(|| method.for_bytes(bytes, size, habits.by_cells))
     }
 
@@ -185,7 +190,7 @@ impl Method {
                 Method::Allgatherv { send, longest: usize::try_from(longest).ok()? }
             }
             CollectiveCall::Alltoallv { send: Some(_), .. }
-            | CollectiveCall::Alltoallw { send: Some(_), .. } => Method::Alltoallv,
+            | CollectiveCall::Alltoallw { send: Some(_), .. } => Method::Alltoallv { by_cells: false },
             CollectiveCall::Reduce { data, in_place, root: Root::Rank(root), .. }
                 if combines(&data, order) =>
             {
@@ -217,7 +222,7 @@ impl Method {
     fn block_bytes(&self, me: u32) -> Option<usize> {
         let bytes = match self {
             Method::Allgatherv { longest, .. } => return Some(*longest),
-            Method::Alltoallv => return None,
+            Method::Alltoallv { .. } => return None,
             Method::Bcast { data, .. }
             | Method::Reduce { data, .. }
             | Method::Allreduce { data, .. }
@@ -233,7 +238,7 @@ impl Method {
     }
 
     /// Whether shared memory is the better way for blocks of so many bytes.
-    fn fits(&self, bytes: usize, size: usize) -> bool {
+    fn fits(&self, bytes: usize, size: usize, by_cells: bool) -> bool {
         match self {
             Method::Bcast { .. } => size > 2 || bytes <= SHM_PAIR_BYTES_MAX,
             Method::Reduce { .. } | Method::Allreduce { .. } | Method::Accumulate { .. } => true,
@@ -241,13 +246,19 @@ impl Method {
             Method::Scan { .. } => true,
             // Between two ranks this is a message.
             Method::Exscan { .. } => size > 2 || bytes <= SHM_PAIR_BYTES_MAX,
-            Method::Gather { .. } | Method::Scatter { .. } => {
-                bytes.saturating_mul(size) <= ShmComm::EAGER_SLOT_BYTES
+            Method::Gather { .. } => {
+                let all = bytes.saturating_mul(size);
+                let in_pieces = by_cells && size > SHM_FEW_RANKS_MAX && all <= SHM_CELLS_GATHERED_BYTES_MAX;
+                in_pieces || all <= ShmComm::EAGER_SLOT_BYTES
+            }
+            Method::Scatter { .. } => {
+                let in_pieces = by_cells && size > SHM_FEW_RANKS_MAX && bytes <= SHM_CELLS_SCATTER_BYTES_MAX;
+                in_pieces || bytes.saturating_mul(size) <= ShmComm::EAGER_SLOT_BYTES
             }
             Method::Allgather { .. } | Method::Allgatherv { .. } => {
                 size == 2 || bytes <= SHM_ALLGATHER_BYTES_MAX
             }
-            Method::Alltoall { .. } | Method::Alltoallv => true,
+            Method::Alltoall { .. } | Method::Alltoallv { .. } => true,
         }
     }
 
@@ -268,7 +279,11 @@ impl Method {
     }
 
     fn for_bytes(self, bytes: usize, size: usize, by_cells: bool) -> Method {
-        let slot_share = ShmComm::EAGER_SLOT_BYTES / size;
+        let slot_share = whole_lines(ShmComm::EAGER_SLOT_BYTES / size);
+        let reduced_bytes_max = match by_cells && size > SHM_FEW_RANKS_MAX {
+            true => SHM_CELLS_REDUCE_BYTES_MAX,
+            false => SHM_REDUCE_BYTES_MAX.min(slot_share),
+        };
         let sum_bytes_max = match by_cells && size == 2 {
             true => SHM_CELLS_PAIR_BYTES_MAX,
             false => SHM_REDUCE_BYTES_MAX,
@@ -277,7 +292,9 @@ impl Method {
             Method::Allreduce { data, in_place } if bytes > sum_bytes_max => {
                 Method::Accumulate { data, in_place, root: None }
             }
-            Method::Reduce { data, in_place, root } if bytes > SHM_REDUCE_BYTES_MAX.min(slot_share) => {
+            Method::Reduce { data, in_place, root }
+                if bytes > reduced_bytes_max || data.layout.size as usize > slot_share =>
+            {
                 Method::Accumulate { data, in_place, root: Some(root) }
             }
             other => other,
@@ -328,5 +345,18 @@ mod tests {
         }
         assert!(joins(bcast, 4096, 2, true) && !joins(bcast, 8192, 2, true) && joins(bcast, 8192, 2, false));
         assert!(joins(bcast, 8192, 3, true));
+    }
+
+    #[test]
+    fn among_many_ranks_blocks_go_in_pieces_where_messages_go_by_cells() {
+        let gather = |recv| CollectiveCall::Gather { send: Some(recv), recv, root: Root::Rank(0) };
+        let scatter = |send| CollectiveCall::Scatter { send, recv: Some(send), root: Root::Rank(0) };
+        let longest = SHM_CELLS_SCATTER_BYTES_MAX as u64;
+        assert!(joins(scatter, longest, 16, true) && !joins(scatter, longest + 1, 16, true));
+        assert!(joins(gather, longest, 8, true) && !joins(gather, longest, 16, true));
+        for size in [2, 4] {
+            assert!(!joins(gather, longest, size, true) && !joins(scatter, longest, size, true));
+        }
+        assert!(!joins(gather, longest, 8, false) && !joins(scatter, longest, 8, false));
     }
 }

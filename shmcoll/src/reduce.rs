@@ -3,7 +3,7 @@
 
 use crate::direct::{Fetch, part};
 use crate::limits::SHM_FETCH_BYTES_MIN;
-use crate::{CallHost, CallResult, NO_PAYLOAD, Operand, ShmCall, payload_of};
+use crate::{CallHost, CallResult, NO_PAYLOAD, Operand, ShmCall, payload_of, whole_lines};
 use tern_coll::{Span, TypedCount};
 use tern_mem::UserBuf;
 use tern_shm::limits::LINE_BYTES;
@@ -95,28 +95,39 @@ impl<S: CallHost> ShmCall<'_, S> {
     pub(crate) fn reduce(&mut self, data: TypedCount, in_place: bool, root: u32) -> CallResult {
         let is_root = self.shm_comm.rank() == root;
         let operands = self.operands(data, in_place && is_root);
-        match Self::fits_flag_payload(operands.bytes) {
-            true if is_root => return self.reduce_contributions(&operands, &self.buffer(data.in_recv())),
-            false if is_root => return self.reduce_slot(&operands, &self.buffer(data.in_recv())),
-            true => {
-                let eager = self.begin_eager_writing()?;
-                self.shm_comm.contribute(eager, &payload_of(&operands.own, 0, operands.bytes));
-                self.shm_comm.end_eager(eager);
-            }
-            false => {
-                let eager = self.begin_eager_writing()?;
-                let place = self.me() * step_of(operands.bytes);
-                self.host.copy(
-                    &operands.own,
-                    0,
-                    self.shm_comm.eager_slot(eager).buf(),
-                    place,
-                    operands.bytes,
-                );
-                self.shm_comm.contribute(eager, &NO_PAYLOAD);
-                self.shm_comm.end_eager(eager);
+        if Self::fits_flag_payload(operands.bytes) {
+            return match is_root {
+                true => self.reduce_contributions(&operands, &self.buffer(data.in_recv())),
+                false => self.contribute_payload(&operands),
+            };
+        }
+        let (own, result) = (data.operand(in_place && is_root), data.in_recv());
+        let most = whole_lines(ShmComm::EAGER_SLOT_BYTES / self.size()) as u64 / data.layout.size;
+        for first in (0..data.count).step_by(most as usize) {
+            let count = most.min(data.count - first);
+            let own = part(own, first, count);
+            let operands = ReduceOperands { own: self.buffer(own), bytes: own.bytes() as usize, count };
+            match is_root {
+                true => self.reduce_slot(&operands, &self.buffer(part(result, first, count)))?,
+                false => self.contribute_operands(&operands)?,
             }
         }
+        Ok(())
+    }
+
+    fn contribute_payload(&mut self, operands: &ReduceOperands) -> CallResult {
+        let eager = self.begin_eager_writing()?;
+        self.shm_comm.contribute(eager, &payload_of(&operands.own, 0, operands.bytes));
+        self.shm_comm.end_eager(eager);
+        Ok(())
+    }
+
+    fn contribute_operands(&mut self, operands: &ReduceOperands) -> CallResult {
+        let (eager, step) = (self.begin_eager_writing()?, step_of(operands.bytes));
+        let slot = self.shm_comm.eager_slot(eager);
+        self.host.copy(&operands.own, 0, slot.buf(), self.me() * step, operands.bytes);
+        self.shm_comm.contribute(eager, &NO_PAYLOAD);
+        self.shm_comm.end_eager(eager);
         Ok(())
     }
 

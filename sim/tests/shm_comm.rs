@@ -101,6 +101,27 @@ fn where_messages_are_faster_by_cells_long_blocks_are_messages() {
 }
 
 #[test]
+fn what_is_longer_than_a_slot_goes_in_pieces() {
+    let mut params = Params::default();
+    params.level(Distance::Host).prefers_send = true;
+    for (collective, ranks, bytes) in [
+        (Collective::Gather, 5, 40_000),
+        (Collective::Gather, 16, 20_000),
+        (Collective::Scatter, 5, 60_001),
+        (Collective::Scatter, 16, 65_536),
+        (Collective::Reduce, 17, 8000),
+        (Collective::Reduce, 5, 60_000),
+        (Collective::Alltoallv, 16, 8192),
+        (Collective::Alltoallv, 16, 20_000),
+    ] {
+        let job = SimulatedJob { root: ranks / 2, repeats: 3, ..shared(collective, ranks, bytes) };
+        assert!(shm_comm::serves(&job, &params), "{job:?}");
+        let outcome = quiet(&SimulatedJob { payload: PayloadBytes::Bytes, ..job.clone() }, &params);
+        assert_eq!(quiet(&job, &params), outcome, "{job:?}");
+    }
+}
+
+#[test]
 fn where_there_is_no_such_way_calls_go_by_messages() {
     let params = Params { ranks_per_host: 2, ..Params::default() };
     for job in [

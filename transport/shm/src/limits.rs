@@ -107,6 +107,13 @@ pub const EAGER_SLOT_BYTES: usize = 64 * 1024;
 /// Bytes of a sync buffer: a quarter of such a cache.
 pub const SYNC_BUFFER_BYTES: usize = 512 * 1024;
 
+/// Bytes behind a sync buffer's data, for what ranks say of their blocks: so what is said of a block does not take the room of a block
+/// whose length is a power of two.
+pub const SYNC_SPARE_BYTES: usize = 64 * 1024;
+
+/// Bytes of a sync buffer with what is behind its data.
+pub const SYNC_AREA_BYTES: usize = SYNC_BUFFER_BYTES + SYNC_SPARE_BYTES;
+
 /// Sync buffers, which calls use in turn: who took part in a sync step two calls ago knows without looking that the next buffer is free.
 pub const SYNC_BUFFERS: usize = 4;
 
@@ -125,7 +132,7 @@ pub const SHARED_BUFFER_FLAGS: usize =
 pub const FLAG_SLEEPERS: usize = 32;
 
 /// Bytes of data of a shared buffer.
-pub const SHARED_BUFFER_DATA_BYTES: usize = SYNC_BUFFERS * SYNC_BUFFER_BYTES + EAGER_SLOTS * EAGER_SLOT_BYTES;
+pub const SHARED_BUFFER_DATA_BYTES: usize = SYNC_BUFFERS * SYNC_AREA_BYTES + EAGER_SLOTS * EAGER_SLOT_BYTES;
 
 /// Pieces of memory handed to the kernel in one `process_vm_readv`; 2 KiB of stack.
 pub const IOVECS_PER_CALL: usize = 128;

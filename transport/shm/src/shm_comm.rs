@@ -267,6 +267,8 @@ impl ShmComm {
     pub const SLOTS: u32 = SHM_COMM_SLOTS as u32;
     /// Bytes that one sync step can move.
     pub const SYNC_BUFFER_BYTES: usize = SYNC_BUFFER_BYTES;
+    /// Bytes of its memory: those, and room for what ranks say of their blocks.
+    pub const SYNC_AREA_BYTES: usize = SYNC_AREA_BYTES;
     /// Bytes that one eager step can move.
     pub const EAGER_SLOT_BYTES: usize = EAGER_SLOT_BYTES;
     /// Bytes that travel in the line of a flag.
@@ -369,16 +371,16 @@ impl<L: Lines> ShmComm<L> {
         self.through.set(self.through.get().max(self.first_step(0)));
     }
 
-    /// The step's memory, [`ShmComm::SYNC_BUFFER_BYTES`]: to write there, [`ShmComm::before_sync_write`] must say that nobody is behind.
+    /// The step's memory, [`ShmComm::SYNC_AREA_BYTES`]: to write there, [`ShmComm::before_sync_write`] must say that nobody is behind.
     #[inline]
     pub fn sync_buffer(&self, sync: SyncStep) -> Area<'_> {
-        self.area(sync.buffer * SYNC_BUFFER_BYTES, SYNC_BUFFER_BYTES)
+        self.area(sync.buffer * SYNC_AREA_BYTES, SYNC_AREA_BYTES)
     }
 
     /// The sync buffer of the call's first sync step, for a rank's own use once all have come to one.
     #[inline]
     pub fn scratch(&self) -> Area<'_> {
-        self.area(self.calls as usize % SYNC_BUFFERS * SYNC_BUFFER_BYTES, SYNC_BUFFER_BYTES)
+        self.area(self.calls as usize % SYNC_BUFFERS * SYNC_AREA_BYTES, SYNC_AREA_BYTES)
     }
 
     /// Arrives: what this rank has written is ready.
@@ -477,7 +479,7 @@ impl<L: Lines> ShmComm<L> {
     #[inline]
     pub fn eager_slot(&self, eager: EagerStep) -> Area<'_> {
         debug_assert!(eager.place < EAGER_SLOTS, "a payload has no slot");
-        self.area(SYNC_BUFFERS * SYNC_BUFFER_BYTES + eager.place * EAGER_SLOT_BYTES, EAGER_SLOT_BYTES)
+        self.area(SYNC_BUFFERS * SYNC_AREA_BYTES + eager.place * EAGER_SLOT_BYTES, EAGER_SLOT_BYTES)
     }
 
     /// What must be waited for before this rank may write for an eager step, if anything: a rank that is not through with

@@ -83,7 +83,7 @@ fn use_shm_comm(rank: &mut Rank, me: u32) {
     shm_comm.begin(0);
     let sync = shm_comm.begin_sync();
     shm_comm.post(sync, &shm_comm.posted_payload(sync, 1 - me));
-    shm_comm.sync_buffer(sync).buf().write(ShmComm::SYNC_BUFFER_BYTES - 8, &[1; 8]);
+    shm_comm.sync_buffer(sync).buf().write(ShmComm::SYNC_AREA_BYTES - 8, &[1; 8]);
     match shm_comm.arrive(sync) {
         Arrival::Early(watch) => shm_comm.sleep(&watch, None, Some(Duration::from_micros(10))),
         Arrival::Last => shm_comm.open(sync),
