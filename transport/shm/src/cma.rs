@@ -1,5 +1,7 @@
 //! Get and put by the kernel: `process_vm_readv` and `process_vm_writev`, one copy in all.
 
+mod shifted;
+
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use tern_mem::{IoVec, UserBuf};
@@ -55,6 +57,10 @@ fn copy_pieces(
             Some(mean) if mean < PIECE_BYTES_MIN && count > 1 => {
                 copy_by_block(direction, pid, local, offset, there, left)?
             }
+            _ if count == 1 && shifted::is_slow(direction, here[0].base, there[0].base, there[0].len) => {
+                let n = there[0].len.min(covered);
+                shifted::copy(direction, pid, (local, offset), there[0].base, n).map(|()| n)?
+            }
             _ => call(direction, pid, &here[..count], there)?,
         };
         offset += moved;
@@ -104,6 +110,8 @@ pub(crate) fn copy(
                 &[IoVec { base: there, len: len - done }],
                 len - done,
             )?
+        } else if count == 1 && shifted::is_slow(direction, pieces[0].base, there, covered) {
+            shifted::copy(direction, pid, (local, offset + done), there, covered).map(|()| covered)?
         } else {
             call(direction, pid, &pieces[..count], &[IoVec { base: there, len: covered }])?
         };
