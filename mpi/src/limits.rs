@@ -216,6 +216,9 @@ pub const ERRANDS_SKIPPED_MAX: u32 = 4096;
 /// Flushes of a window after which a rank takes what has arrived: a poll costs as much as a flush.
 pub const FLUSHES_PER_LOOK: u32 = 16;
 
+/// The same where ranks outnumber the cores, and a look gives the core to others: so many flushes take about as long as that does.
+pub const FLUSHES_PER_YIELD: u32 = 64;
+
 /// From so many bytes on, elements of a window are combined all at once. To let all ranks pass a fence takes some microseconds, and an
 /// atomic instruction for each of so many elements longer.
 pub const MANY_BYTES_MIN: usize = 32 << 10;

@@ -12,7 +12,7 @@ use crate::core::handle::HandleKind;
 use crate::core::process::{Process, outside};
 use crate::core::table::Table;
 use crate::env::hints::Info;
-use crate::limits::FLUSHES_PER_LOOK;
+use crate::limits::{FLUSHES_PER_LOOK, FLUSHES_PER_YIELD};
 use std::collections::BTreeSet;
 use std::ffi::{c_int, c_void};
 use std::sync::Arc;
@@ -279,8 +279,10 @@ impl Window {
 
     /// Whether the next flush is to look at what has arrived, which others need not do.
     #[inline(always)]
-    pub fn looks_next(&self) -> bool {
-        self.flushes.wrapping_add(1).is_multiple_of(FLUSHES_PER_LOOK)
+    pub fn looks_next(&self, is_oversubscribed: bool) -> bool {
+        const { assert!(FLUSHES_PER_LOOK.is_power_of_two() && FLUSHES_PER_YIELD.is_power_of_two()) };
+        let flushes = if is_oversubscribed { FLUSHES_PER_YIELD } else { FLUSHES_PER_LOOK };
+        self.flushes.wrapping_add(1) & (flushes - 1) == 0
     }
 
     /// Counts a flush.

@@ -183,15 +183,13 @@ fn flush(win: MPI_Win, rank: Option<c_int>, done: Done, call: &'static str) -> R
 #[inline(always)]
 fn flush_short(win: MPI_Win, rank: Option<c_int>) -> bool {
     let Some(mut process) = enter_alone() else { return false };
-    if process.waiting.oversubscribed {
-        return false;
-    }
+    let is_oversubscribed = process.waiting.oversubscribed;
     let Some(window) = process.usual_window(win) else { return false };
     let may_flush = match rank {
         Some(rank) => (rank as u32) < window.size() && window.epoch.is_locked(rank as u32),
         None => window.epoch.is_any_locked(),
     };
-    if !may_flush || window.looks_next() {
+    if !may_flush || window.looks_next(is_oversubscribed) {
         return false;
     }
     let is_done = match rank {
@@ -234,7 +232,7 @@ fn flush_longer(win: MPI_Win, rank: Option<c_int>, done: Done, call: &'static st
         let which = EndedAccesses { ends: AccessEnd::Flush, target: far.map(|(rank, _)| rank) };
         return completed.and(watch::end(win, call, which, done));
     }
-    let looks = is_oversubscribed || window.looks_next();
+    let looks = window.looks_next(is_oversubscribed);
     window.count_flush();
     if looks {
         drop(wait::look_again(process, |_| Waiting::on(call)));
