@@ -141,8 +141,8 @@ pub fn send(to: &mut impl Transport, peer: Peer, seed: usize, payload: &mut [u8]
 
 /// Sends, letting the other side receive when the transport is full.
 fn send_surely<W: ConformanceWorld>(world: &mut W, keeper: &mut Keeper, seed: usize, mut payload: Vec<u8>) {
-    // In time, not in polls: what was lost is sent again by the clock.
-    let until = Instant::now() + Duration::from_secs(20);
+    // In time, not in polls: what was lost is sent again by the clock. Beside compilers a provider's own thread gets little of it.
+    let until = Instant::now() + Duration::from_secs(60);
     while Instant::now() < until {
         let (transport, peer) = world.sender();
         if send(transport, peer, seed, &mut payload).is_ok() {
