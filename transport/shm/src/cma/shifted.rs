@@ -64,14 +64,15 @@ fn is_slow_here() -> bool {
 
 const AHEAD_BYTES: usize = 16;
 const TRIED_BYTES: usize = 4 * PAGE_BYTES;
+const PAGES_BYTES: usize = TRIED_BYTES + PAGE_BYTES;
 const TRIALS: usize = 5;
 
 #[repr(align(4096))]
-struct Pages([u8; TRIED_BYTES + PAGE_BYTES]);
+struct Pages([u8; PAGES_BYTES]);
 
 /// How long the kernel copies some pages of this process to where they lie that much farther, at best. `None` if it does not.
 fn time_of(ahead: usize) -> Option<Duration> {
-    let (mut from, mut to) = (Pages([1; _]), Pages([0; _]));
+    let (mut from, mut to) = (Pages([1; PAGES_BYTES]), Pages([0; PAGES_BYTES]));
     let piece = |base: *mut u8| [IoVec { base: base.expose_provenance(), len: TRIED_BYTES }];
     let there = piece(black_box(from.0.as_mut_ptr()));
     let here = piece(black_box(to.0.as_mut_ptr()).wrapping_add(ahead));
