@@ -59,7 +59,7 @@ macro_rules! chapters {
             #[allow(ambiguous_glob_reexports)]
             pub use $chapter::*;
         )*
-        const CHAPTERS: &[&[&FunctionSlot]] = &[$($chapter::SLOTS),*];
+        static CHAPTERS: &[&[&FunctionSlot]] = &[$($chapter::SLOTS),*];
     };
 }
 

@@ -130,7 +130,7 @@ fn the_secret_and_all_that_was_said_open_no_record() {
     // Who learns the secret later knows the salt, and tries it with every number that it has.
     let salt = talk.transcript(&OURS).salt();
     let (dialers, acceptors) =
-        (*talk.hello[FRESH].as_array().unwrap(), *talk.challenge.first_chunk().unwrap());
+        (*talk.hello[FRESH].first_chunk().unwrap(), *talk.challenge.first_chunk().unwrap());
     for seed in [dialers, acceptors, OURS.0, *salt, [0; 32]] {
         for theirs in [&dialers, &acceptors] {
             let keys = Fresh::new(true, &seed).keys(theirs, &salt).unwrap().unwrap();
