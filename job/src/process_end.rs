@@ -38,6 +38,20 @@ pub fn signal(pid: Pid, end: &OwnedFd, signal: Signal) {
     }
 }
 
+/// Signals the process that was started at `start` (see [`ProcessStat`]): another may have its number by now, and must not be met.
+pub fn signal_started(pid: Pid, start: u64, signal: Signal) {
+    let process = pidfd_open(pid, PidfdFlags::empty());
+    if start_of(pid) != Some(start) {
+        return;
+    }
+    // Who has ended meanwhile does not mind.
+    let _ = match process {
+        Ok(process) => pidfd_send_signal(process, signal),
+        Err(Errno::NOSYS | Errno::PERM) => kill_process(pid, signal),
+        Err(error) => Err(error),
+    };
+}
+
 /// Whether the process has ended of which [`open`] gave this descriptor.
 pub fn has_ended(end: &OwnedFd) -> bool {
     let mut ended = [PollFd::new(end, PollFlags::IN)];
@@ -132,6 +146,18 @@ mod tests {
             signal(pid, &end, Signal::KILL);
             assert!(ends(&end));
         }
+    }
+
+    #[test]
+    fn a_process_of_another_start_is_left_alone() {
+        let mut child = lasting();
+        let pid = Pid::from_child(&child);
+        let (start, end) = (start_of(pid).unwrap(), open(pid).unwrap());
+        signal_started(pid, start + 1, Signal::KILL);
+        assert!(!has_ended(&end));
+        signal_started(pid, start, Signal::KILL);
+        assert!(ends(&end));
+        child.wait().unwrap();
     }
 
     #[test]

@@ -102,12 +102,9 @@ pub(crate) fn signal_all(signal: Signal, search: impl Fn(&Look) -> HashSet<u32>)
     }
 }
 
-/// Signals the process that was started then: another may have its number by now, and it must not be met.
 fn send(pid: u32, start: u64, signal: Signal) {
-    let Some(number) = i32::try_from(pid).ok().and_then(Pid::from_raw) else { return };
-    let Ok(end) = process_end::open(number) else { return };
-    if ProcessStat::of(pid).is_some_and(|stat| stat.start == start) {
-        process_end::signal(number, &end, signal);
+    if let Some(pid) = i32::try_from(pid).ok().and_then(Pid::from_raw) {
+        process_end::signal_started(pid, start, signal);
     }
 }
 
