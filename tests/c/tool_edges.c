@@ -74,29 +74,6 @@ static void elements(void)
              MPI_T_ERR_INVALID_INDEX);
 }
 
-static void not_called(MPI_T_event_instance instance, MPI_T_event_registration registration, MPI_T_cb_safety safety,
-                       void *data)
-{
-    (void)instance, (void)registration, (void)safety, (void)data;
-}
-
-static void registrations(void)
-{
-    int events, index;
-    MPI_T_event_registration registration;
-    MPI_Info info = MPI_INFO_NULL;
-    MUST(MPI_T_event_get_num(&events));
-    MUST(MPI_T_event_get_index("tern_message_unexpected", &index));
-    CHECK_EQ(MPI_T_event_handle_alloc(events, NULL, MPI_INFO_NULL, &registration), MPI_T_ERR_INVALID_INDEX);
-    MUST(MPI_T_event_handle_alloc(index, NULL, MPI_INFO_NULL, &registration));
-    CHECK(MPI_T_event_register_callback(registration, (MPI_T_cb_safety)99, MPI_INFO_NULL, NULL, not_called) !=
-          MPI_SUCCESS);
-    CHECK(MPI_T_event_callback_get_info(registration, MPI_T_CB_REQUIRE_NONE, &info) != MPI_SUCCESS);
-    MUST(MPI_T_event_handle_free(registration, NULL, NULL));
-    CHECK_EQ(MPI_T_event_register_callback(registration, MPI_T_CB_REQUIRE_NONE, MPI_INFO_NULL, NULL, not_called),
-             MPI_T_ERR_INVALID_HANDLE);
-}
-
 /* All handles of a session are started and stopped, those that cannot be or are already left out. */
 static void sessions(void)
 {
@@ -174,7 +151,6 @@ int main(int argc, char **argv)
     MUST(MPI_T_init_thread(MPI_THREAD_SINGLE, &level));
     strings();
     elements();
-    registrations();
     sessions();
     wrong();
     MUST(MPI_T_finalize());

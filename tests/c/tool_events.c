@@ -86,6 +86,30 @@ static void await(int count)
         MPI_Iprobe(MPI_ANY_SOURCE, 777, MPI_COMM_WORLD, &flag, MPI_STATUS_IGNORE);
 }
 
+/* Events that are none, levels of safety that are none, and a registration that has ended. */
+static void not_called(MPI_T_event_instance instance, MPI_T_event_registration registration, MPI_T_cb_safety safety,
+                       void *data)
+{
+    (void)instance, (void)registration, (void)safety, (void)data;
+}
+
+static void registrations(void)
+{
+    int events, index;
+    MPI_T_event_registration registration;
+    MPI_Info info = MPI_INFO_NULL;
+    MUST(MPI_T_event_get_num(&events));
+    MUST(MPI_T_event_get_index("tern_message_unexpected", &index));
+    CHECK_EQ(MPI_T_event_handle_alloc(events, NULL, MPI_INFO_NULL, &registration), MPI_T_ERR_INVALID_INDEX);
+    MUST(MPI_T_event_handle_alloc(index, NULL, MPI_INFO_NULL, &registration));
+    CHECK(MPI_T_event_register_callback(registration, (MPI_T_cb_safety)99, MPI_INFO_NULL, NULL, not_called) !=
+          MPI_SUCCESS);
+    CHECK(MPI_T_event_callback_get_info(registration, MPI_T_CB_REQUIRE_NONE, &info) != MPI_SUCCESS);
+    MUST(MPI_T_event_handle_free(registration, NULL, NULL));
+    CHECK_EQ(MPI_T_event_register_callback(registration, MPI_T_CB_REQUIRE_NONE, MPI_INFO_NULL, NULL, not_called),
+             MPI_T_ERR_INVALID_HANDLE);
+}
+
 int main(int argc, char **argv)
 {
     enum { LONG = 500000 };
@@ -94,6 +118,7 @@ int main(int argc, char **argv)
     MPI_T_init_thread(MPI_THREAD_SINGLE, &provided);
     check_init(&argc, &argv);
     what_there_is();
+    registrations();
     MPI_T_event_registration unexpected = hear("tern_message_unexpected");
     MPI_Send(&value, 1, MPI_INT, check_rank, 42, MPI_COMM_WORLD);
     await(1);
