@@ -23,7 +23,8 @@ check: setup-run ## the short test: unit tests, and the C programs with every as
 	@scripts/check.sh "$(BUILD)/checked"
 
 test: setup ## everything: format, lints, unit tests, conformance suite, interoperation, mpi4py
-	@$(CARGO) build --quiet -p tern-tests
+	@# As a part of the workspace: its crates are then those that the unit tests are built with.
+	@$(CARGO) build --quiet --workspace --bin tern-tests
 	@"$${CARGO_TARGET_DIR:-target}/debug/tern-tests" --prefix "$(STAGE)" --all
 
 asan: setup ## AddressSanitizer over the C programs on all transports, and over unit tests

@@ -4,8 +4,8 @@
 #
 #   scripts/asan.sh [--short]
 #
-# All programs under every transport instance; with --short, on two and three ranks over shared memory and TCP, under the mpirun of
-# the release build that is there. The last line counts. Where the C compiler has no AddressSanitizer, that is one skipped, and the
+# All programs under every transport instance. With --short, the programs alone, on two and three ranks over shared memory and TCP, under
+# the mpirun of the release build that is there: scripts/miri.sh looks at the same unit tests. The last line counts. Where the C compiler has no AddressSanitizer, that is one skipped, and the
 # programs run with the assertions alone.
 set -eu
 
@@ -26,12 +26,12 @@ main() {
     fi
     # What a process holds at its end is the system's to free.
     export ASAN_OPTIONS=detect_leaks=0
-    if [ -n "$sanitize" ]; then
+    if [ -n "$sanitize" ] && [ -z "$chosen" ]; then
         scripts/asan-cargo.sh test --quiet --lib -p tern-mem -p tern-engine -p tern-coll -p tern-shmcoll >&2
     fi
     # shellcheck disable=SC2086
     scripts/stage.sh $staged $sanitize build/sanitized
-    "$cargo" build --quiet -p tern-tests
+    "$cargo" build --quiet --workspace --bin tern-tests
     # shellcheck disable=SC2086
     set -- --prefix build/sanitized $sanitize --no-heavy --no-jobs $chosen
     programs "$@"

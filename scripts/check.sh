@@ -15,7 +15,7 @@ cargo=${CARGO:-cargo}
 log=build/unit-tests.log
 
 "$cargo" test --quiet --workspace --lib --bins --no-run
-"$cargo" build --quiet -p tern-tests
+"$cargo" build --quiet --workspace --bin tern-tests
 scripts/stage.sh --profile dev "$1"
 
 "$cargo" test --quiet --workspace --lib --bins >"$log" 2>&1 &

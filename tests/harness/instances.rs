@@ -13,8 +13,20 @@ pub(crate) struct Instance {
     pub default: bool,
     /// How the names of the programs begin that run under it; all run if there is none.
     pub programs: &'static [&'static str],
-    /// The most ranks for which it is tried, if there is a reason for a limit.
-    pub ranks_max: usize,
+    /// For which of a program's numbers of ranks it is tried.
+    pub ranks: Ranks,
+}
+
+/// Which of a program's numbers of ranks an instance runs.
+#[derive(Clone, Copy)]
+pub(crate) enum Ranks {
+    /// All of them.
+    All,
+    /// Those up to a limit for which there is a reason.
+    UpTo(usize),
+    /// One of those up to four, another for the next program and the next instance. A forced protocol or provider serves each pair of
+    /// ranks by itself; what many ranks do together is tried with each transport.
+    OneOfFew,
 }
 
 /// The programs whose messages go another way under another protocol. Objects, files and Fortran's conversions take the same way under
@@ -38,23 +50,38 @@ const MESSAGES: &[&str] = &[
     "type_transfer",
 ];
 
-/// A forced protocol or provider serves each pair of ranks by itself; what many ranks do together is tried with each transport.
-const FORCED_RANKS_MAX: usize = 4;
+/// The most ranks of [`Ranks::OneOfFew`].
+const FEW_RANKS: usize = 4;
 
 /// Shared memory with one of its ways forced.
 const fn forced(name: &'static str, environment: &'static [(&'static str, &'static str)]) -> Instance {
-    Instance { name, environment, default: false, programs: MESSAGES, ranks_max: FORCED_RANKS_MAX }
+    Instance { name, environment, default: false, programs: MESSAGES, ranks: Ranks::OneOfFew }
 }
 
 /// Another transport, with all programs.
 const fn transport(name: &'static str, environment: &'static [(&'static str, &'static str)]) -> Instance {
-    Instance { name, environment, default: false, programs: &[], ranks_max: usize::MAX }
+    Instance { name, environment, default: false, programs: &[], ranks: Ranks::All }
 }
 
 impl Instance {
     /// Whether it sends over libfabric.
     pub(crate) fn needs_libfabric(&self) -> bool {
         self.environment.contains(&("TERN_TRANSPORT", "ofi"))
+    }
+
+    /// Those of a program's numbers of ranks for which it runs under this instance.
+    pub(crate) fn ranks_of(&self, program: &str, numbers: &[usize]) -> Vec<usize> {
+        let up_to = |max| numbers.iter().copied().filter(|&ranks| ranks <= max).collect();
+        match self.ranks {
+            Ranks::All => numbers.to_vec(),
+            Ranks::UpTo(max) => up_to(max),
+            Ranks::OneOfFew => {
+                let few: Vec<usize> = up_to(FEW_RANKS);
+                // Any rule will do that gives different numbers, and the same ones in each run.
+                let turn: usize = self.name.bytes().chain(program.bytes()).map(usize::from).sum();
+                few.get(turn % few.len().max(1)).copied().into_iter().collect()
+            }
+        }
     }
 
     /// Whether a program runs under it.
@@ -91,7 +118,7 @@ const CHECKS: Instance = Instance {
         "rma_passive",
         "rma_random",
     ],
-    ranks_max: usize::MAX,
+    ranks: Ranks::All,
 };
 
 /// Connections that break all the time, encrypted and with all checksums.
@@ -106,7 +133,7 @@ const TCP_CUTS: Instance = Instance {
     ],
     default: false,
     programs: &["coll_", "p2p_", "type_transfer", "large_message", "stress", "rma_"],
-    ranks_max: usize::MAX,
+    ranks: Ranks::All,
 };
 
 /// Windows as between hosts, whatever shorter way there is.
@@ -115,7 +142,7 @@ const WINDOWS: Instance = Instance {
     environment: &[("TERN_WINDOWS", "messages")],
     default: false,
     programs: &["rma_"],
-    ranks_max: usize::MAX,
+    ranks: Ranks::All,
 };
 const TCP_WINDOWS: Instance = Instance {
     name: "tcp-windows",
@@ -134,7 +161,7 @@ const THREAD: Instance = Instance {
     environment: &[("TERN_PROGRESS", "thread")],
     default: false,
     programs: &["p2p_", "flood_large", "progress", "threads_", "coll_requests", "init_", "rma_"],
-    ranks_max: usize::MAX,
+    ranks: Ranks::All,
 };
 const TCP_THREAD: Instance = Instance {
     name: "tcp-thread",
@@ -160,7 +187,7 @@ const OFI: Instance = Instance {
         "queue_",
         "session",
     ],
-    ranks_max: usize::MAX,
+    ranks: Ranks::All,
 };
 /// Without programs that send thousands of messages at once: this provider's own thread may then turn for ever (docs/design/libfabric.md).
 const OFI_SOCKETS: Instance = Instance {
@@ -181,7 +208,7 @@ const OFI_SOCKETS: Instance = Instance {
         "coll_data",
         "session_after",
     ],
-    ranks_max: FORCED_RANKS_MAX,
+    ranks: Ranks::OneOfFew,
     ..OFI
 };
 
@@ -191,14 +218,14 @@ const OFI_RXD: Instance = Instance {
     name: "ofi-rxd",
     environment: &[("TERN_TRANSPORT", "ofi"), ("TERN_OFI_PROVIDER", "udp;ofi_rxd")],
     programs: &["p2p_", "coll_data", "session_after"],
-    ranks_max: RXD_RANKS_MAX,
+    ranks: Ranks::UpTo(RXD_RANKS_MAX),
     ..OFI
 };
 const OFI_SHM: Instance = Instance {
     name: "ofi-shm",
     environment: &[("TERN_TRANSPORT", "ofi"), ("TERN_OFI_PROVIDER", "shm")],
     programs: &["p2p_", "flood_", "coll_data", "session_after"],
-    ranks_max: FORCED_RANKS_MAX,
+    ranks: Ranks::OneOfFew,
     ..OFI
 };
 
@@ -224,7 +251,7 @@ const OFI_SHM_WINDOWS: Instance = Instance {
 
 /// All instances. The forced ones send every message through one protocol, or starve one resource.
 pub(crate) const INSTANCES: &[Instance] = &[
-    Instance { name: "shm", environment: &[], default: true, programs: &[], ranks_max: usize::MAX },
+    Instance { name: "shm", environment: &[], default: true, programs: &[], ranks: Ranks::All },
     forced("shm-no-eager", &[("TERN_EAGER_MAX", "0")]),
     forced("shm-get", &[("TERN_EAGER_MAX", "64"), ("TERN_RENDEZVOUS", "get")]),
     forced("shm-put", &[("TERN_EAGER_MAX", "64"), ("TERN_RENDEZVOUS", "put")]),

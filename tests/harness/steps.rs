@@ -19,7 +19,9 @@ const SUITE_LIMIT: Duration = Duration::from_secs(2400);
 pub(crate) fn source_checks(options: &Options, report: &Report) {
     step(options, report, "format", &["cargo", "fmt", "--all", "--check"]);
     step(options, report, "lints", &lints(options));
-    let cargo_test = ["cargo", "test", "--workspace", "--no-fail-fast"];
+    // Examples are compiled by the lints, and no documentation has a test in it.
+    let kinds = ["--lib", "--bins", "--tests"];
+    let cargo_test = [&["cargo", "test", "--workspace", "--no-fail-fast"], &kinds[..]].concat();
     suite(options, report, "unit tests", &cargo_test, count_cargo_results);
 }
 
