@@ -5,8 +5,8 @@
 #   scripts/asan.sh [--short]
 #
 # All programs under every transport instance. With --short, the programs alone, on two and three ranks over shared memory and TCP, under
-# the mpirun of the release build that is there: scripts/miri.sh looks at the same unit tests. The last line counts. Where the C compiler has no AddressSanitizer, that is one skipped, and the
-# programs run with the assertions alone.
+# the mpirun of the release build that is there: scripts/miri.sh looks at the unit tests, all but those of shmcoll. The last line
+# counts. Where the C compiler has no AddressSanitizer, that is one skipped, and the programs run with the assertions alone.
 set -eu
 
 root=$(cd "$(dirname "$0")/.." && pwd)

@@ -1,4 +1,4 @@
-//! The conformance suite: every program, every instance, every number of ranks.
+//! The conformance suite: every program under every instance, for the numbers of ranks that the instance is tried with.
 
 use std::path::PathBuf;
 use std::process::Command;
