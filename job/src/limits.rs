@@ -79,8 +79,9 @@ pub const ANCESTORS_MAX: u32 = 64;
 /// Readings of a process's environment until two agree: each that differs has met another program that begins.
 pub const READINGS_MAX: u32 = 8;
 
-/// How often, and after which pause, a process without an environment is looked at again: it may be about to run a program.
-pub const EXEC_LOOKS_MAX: u32 = 10;
+/// How often, and after which pause, a process without an environment is looked at again: it may be about to run a program. A shell that
+/// does nothing but run another one has none for half of its time, so ten looks in a row may find it without.
+pub const EXEC_LOOKS_MAX: u32 = 100;
 
 /// See [`EXEC_LOOKS_MAX`].
 pub const EXEC_PAUSE: Duration = Duration::from_millis(1);
