@@ -86,13 +86,13 @@ static void await(int count)
         MPI_Iprobe(MPI_ANY_SOURCE, 777, MPI_COMM_WORLD, &flag, MPI_STATUS_IGNORE);
 }
 
-/* Events that are none, levels of safety that are none, and a registration that has ended. */
 static void not_called(MPI_T_event_instance instance, MPI_T_event_registration registration, MPI_T_cb_safety safety,
                        void *data)
 {
     (void)instance, (void)registration, (void)safety, (void)data;
 }
 
+/* Events that are none, levels of safety that are none, and a registration that has ended. */
 static void registrations(void)
 {
     int events, index;

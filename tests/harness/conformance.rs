@@ -8,7 +8,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use crate::compile;
-use crate::instances::{self, INSTANCES, Instance, Ranks};
+use crate::instances::{self, INSTANCES, Instance};
 use crate::options::Options;
 use crate::process;
 use crate::program::{self, Program};
@@ -104,11 +104,14 @@ fn cases_of(options: &Options, program: &Program) -> Vec<(&'static Instance, usi
         if !instance.runs(&program.name) || instance.needs_libfabric() && !instances::has_libfabric() {
             continue;
         }
-        for ranks in numbers_of_ranks(options, program, instance) {
+        // Who names instances or numbers of ranks gets each that there is.
+        let named = !options.instances.is_empty() || !options.ranks.is_empty();
+        for ranks in instance.ranks_of(&program.name, &program.ranks, named) {
             let name = case_name(program, instance, ranks);
             let chosen = options.wants(&name)
                 && (options.instances.is_empty()
                     || options.instances.iter().any(|only| only == instance.name))
+                && (options.ranks.is_empty() || options.ranks.contains(&ranks))
                 && (options.heavy || !program.heavy);
             if chosen {
                 wanted.push((instance, ranks));
@@ -116,17 +119,6 @@ fn cases_of(options: &Options, program: &Program) -> Vec<(&'static Instance, usi
         }
     }
     wanted
-}
-
-// Who names instances or numbers of ranks gets each that there is.
-fn numbers_of_ranks(options: &Options, program: &Program, instance: &Instance) -> Vec<usize> {
-    let named = !options.instances.is_empty() || !options.ranks.is_empty();
-    let chosen = |ranks: &usize| options.ranks.is_empty() || options.ranks.contains(ranks);
-    let all = match instance.ranks {
-        Ranks::OneOfFew if named => program.ranks.clone(),
-        _ => instance.ranks_of(&program.name, &program.ranks),
-    };
-    all.into_iter().filter(chosen).collect()
 }
 
 fn case_name(program: &Program, instance: &Instance, ranks: usize) -> String {

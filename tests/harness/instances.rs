@@ -69,12 +69,13 @@ impl Instance {
         self.environment.contains(&("TERN_TRANSPORT", "ofi"))
     }
 
-    /// Those of a program's numbers of ranks for which it runs under this instance.
-    pub(crate) fn ranks_of(&self, program: &str, numbers: &[usize]) -> Vec<usize> {
+    /// Those of a program's numbers of ranks for which it runs under this instance; with `each`, all up to the limit.
+    pub(crate) fn ranks_of(&self, program: &str, numbers: &[usize], each: bool) -> Vec<usize> {
         let up_to = |max| numbers.iter().copied().filter(|&ranks| ranks <= max).collect();
         match self.ranks {
             Ranks::All => numbers.to_vec(),
             Ranks::UpTo(max) => up_to(max),
+            Ranks::OneOfFew if each => up_to(FEW_RANKS),
             Ranks::OneOfFew => {
                 let few: Vec<usize> = up_to(FEW_RANKS);
                 // Any rule will do that gives different numbers, and the same ones in each run.

@@ -112,19 +112,23 @@ pub(crate) fn sizes() -> impl Iterator<Item = u32> {
         random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         18 + ((random >> 33) % 63) as u32
     });
-    (1..=17).chain([32, 33, 64]).chain(drawn.take(2))
+    (1..=ALL_TRIED_MAX).chain([32, 33, 64]).chain(drawn.take(2))
 }
 
 /// Where the sizes drawn by chance begin; the same ones in every run, so that a failure can be repeated.
 const SEED: u64 = 2026;
 
-/// All roots up to 17 ranks, then each seventh: the places of these in a tree of twos are all kinds that there are.
+/// Communicators of up to so many ranks are tried with all roots and lengths.
+const ALL_TRIED_MAX: u32 = 17;
+
+/// All roots of up to 17 ranks, and each seventh of more: seven is no divisor of a power of two, so they stand at all kinds of places of
+/// a binomial tree.
 pub(crate) fn roots(size: u32) -> impl Iterator<Item = u32> + Clone {
-    (0..size).step_by(if size > 17 { 7 } else { 1 })
+    (0..size).step_by(if size > ALL_TRIED_MAX { 7 } else { 1 })
 }
 
 /// The lengths of `all` that communicators of this size are tried with: all of them up to 17 ranks, then the last.
 pub(crate) fn lengths<const N: usize>(size: u32, all: [u64; N]) -> impl Iterator<Item = u64> {
-    let skipped = if size > 17 { N - 2 } else { 0 };
+    let skipped = if size > ALL_TRIED_MAX { N - 2 } else { 0 };
     all.into_iter().skip(skipped)
 }
