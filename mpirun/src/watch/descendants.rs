@@ -132,6 +132,11 @@ pub(crate) struct Successor {
 pub(crate) fn successor(rank: u32, group: u32, member: Option<u32>) -> Option<Successor> {
     let own = std::process::id();
     let look = Look::take();
+    // The end of a member that was left behind may be seen together with that of the first process, and has its exit status.
+    let has_ended = |pid: &u32| look.stat(*pid).is_some_and(|stat| stat.parent == own && stat.has_ended());
+    if let Some(pid) = member.filter(has_ended) {
+        return Some(Successor { pid, in_group: false });
+    }
     // What a wrapper has started and left may not run the program yet.
     let descriptor = |pid| JobDescriptor::parse(&variable_across_exec(pid, DESCRIPTOR_VARIABLE)?).ok();
     let is_rank = |pid: &u32| {

@@ -293,10 +293,12 @@ impl NodeSupervisor {
     fn bury_orphans(&mut self) {
         let Some(orphans) = &mut self.orphans else { return };
         let (ranks, children, watchdog) = (&self.ranks, &self.children, &self.watchdog);
-        let apart = &self.apart;
+        let (apart, resources) = (&self.apart, &self.resources);
         orphans.bury(|| {
             let first = ranks.iter().map(|rank| rank.group().as_raw_nonzero().get() as u32);
-            let ranks = first.chain(ranks.iter().map(Rank::pid));
+            // A member that was left behind is asked for its exit status when the first process has ended.
+            let members = ranks.iter().filter_map(|rank| resources.record(rank.number).pid());
+            let ranks = first.chain(members).chain(ranks.iter().map(Rank::pid));
             let others = children.pids().chain(watchdog.iter().map(Watchdog::pid));
             ranks.chain(others).chain(apart.iter().copied()).collect()
         });

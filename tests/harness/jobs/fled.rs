@@ -143,6 +143,10 @@ fn left_behind(jobs: &Jobs<'_>) -> Verdict {
         expect_code(&outcome, 1)?;
         expect_said(&outcome, &["rank 1", "MPI_Finalize"])?;
     }
+    let outcome =
+        run(ended_meanwhile(jobs)?.args(["exit", "3"]), JOB_LIMIT).map_err(|error| error.to_string())?;
+    expect_code(&outcome, 3)?;
+    expect_said(&outcome, &["rank 1", "status 3"])?;
     // What has left for good and says nothing more is not waited for.
     let mut daemon = jobs.mpirun(2);
     daemon.args(["sh", "-c", "setsid sleep 9 > /dev/null 2>&1 & exit 0"]);
@@ -150,4 +154,13 @@ fn left_behind(jobs: &Jobs<'_>) -> Verdict {
     expect_code(&outcome, 0)?;
     expect(outcome.took < Duration::from_secs(8), "it does not wait for a daemon", &outcome)?;
     passed()
+}
+
+/// A job of which the first process of rank 1 and the one that it leaves behind both end before `mpirun` looks.
+fn ended_meanwhile(jobs: &Jobs<'_>) -> Result<Command, String> {
+    let stops =
+        "if test $PMI_RANK = 1; then (sleep 1; kill -CONT $PPID) & kill -STOP $PPID; fi; \"$@\" & exit 0";
+    let mut command = jobs.mpirun(2);
+    command.args(["sh", "-c", stops, "-"]).arg(jobs.job()?);
+    Ok(command)
 }
