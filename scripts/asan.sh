@@ -4,7 +4,7 @@
 #
 #   scripts/asan.sh [--short]
 #
-# All programs under every transport instance. With --short, the programs alone, on two and three ranks over shared memory and TCP, under
+# All programs under every transport instance. With --short, the programs alone, on two or three ranks over shared memory and TCP, under
 # the mpirun of the release build that is there: scripts/miri.sh looks at the unit tests, all but those of shmcoll. The last line
 # counts. Where the C compiler has no AddressSanitizer, that is one skipped, and the programs run with the assertions alone.
 set -eu
@@ -21,7 +21,7 @@ main() {
     fi
     chosen= staged="--profile dev"
     if [ "${1:-}" = --short ]; then
-        chosen="--ranks 2 --ranks 3 --instance shm --instance tcp"
+        chosen="--sample --ranks 2 --ranks 3 --instance shm --instance tcp"
         [ -z "$sanitize" ] || staged=--no-build
     fi
     # What a process holds at its end is the system's to free.

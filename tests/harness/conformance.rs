@@ -99,19 +99,21 @@ fn cases_compiled<'a>(options: &Options, report: &Report, program: &'a Program) 
 
 fn cases_of(options: &Options, program: &Program) -> Vec<(&'static Instance, usize)> {
     let default_only = program.heavy || program.default_only || options.foreign.is_some();
+    // Who names instances or numbers of ranks gets each that there is.
+    let named = !options.instances.is_empty() || !options.ranks.is_empty();
+    let count = if options.sample { Some(1) } else { named.then_some(usize::MAX) };
+    let is_chosen = |ranks: &usize| options.ranks.is_empty() || options.ranks.contains(ranks);
+    let numbers: Vec<usize> = program.ranks.iter().copied().filter(is_chosen).collect();
     let mut wanted = Vec::new();
     for instance in INSTANCES.iter().filter(|instance| instance.default || !default_only) {
         if !instance.runs(&program.name) || instance.needs_libfabric() && !instances::has_libfabric() {
             continue;
         }
-        // Who names instances or numbers of ranks gets each that there is.
-        let named = !options.instances.is_empty() || !options.ranks.is_empty();
-        for ranks in instance.ranks_of(&program.name, &program.ranks, named) {
+        for ranks in instance.ranks_of(&program.name, &numbers, count) {
             let name = case_name(program, instance, ranks);
             let chosen = options.wants(&name)
                 && (options.instances.is_empty()
                     || options.instances.iter().any(|only| only == instance.name))
-                && (options.ranks.is_empty() || options.ranks.contains(&ranks))
                 && (options.heavy || !program.heavy);
             if chosen {
                 wanted.push((instance, ranks));

@@ -17,16 +17,25 @@ pub(crate) struct Instance {
     pub ranks: Ranks,
 }
 
-/// Which of a program's numbers of ranks an instance runs.
+/// Which of a program's numbers of ranks an instance runs: so many of those up to a limit, others for the next program and the next
+/// instance.
 #[derive(Clone, Copy)]
-pub(crate) enum Ranks {
-    /// All of them.
-    All,
+pub(crate) struct Ranks {
+    max: usize,
+    count: usize,
+}
+
+impl Ranks {
+    const ALL: Ranks = Ranks { max: usize::MAX, count: usize::MAX };
+    /// A setting of a transport that is tried with all.
+    const TWO: Ranks = Ranks { max: usize::MAX, count: 2 };
+    /// A forced protocol or provider serves each pair of ranks by itself; what many ranks do together is tried with each transport.
+    const ONE_OF_FEW: Ranks = Ranks { max: 4, count: 1 };
+
     /// Those up to a limit for which there is a reason.
-    UpTo(usize),
-    /// One of those up to four, another for the next program and the next instance. A forced protocol or provider serves each pair of
-    /// ranks by itself; what many ranks do together is tried with each transport.
-    OneOfFew,
+    const fn up_to(max: usize) -> Ranks {
+        Ranks { max, count: usize::MAX }
+    }
 }
 
 /// The programs whose messages go another way under another protocol. Objects, files and Fortran's conversions take the same way under
@@ -50,17 +59,14 @@ const MESSAGES: &[&str] = &[
     "type_transfer",
 ];
 
-/// The most ranks of [`Ranks::OneOfFew`].
-const FEW_RANKS: usize = 4;
-
 /// Shared memory with one of its ways forced.
 const fn forced(name: &'static str, environment: &'static [(&'static str, &'static str)]) -> Instance {
-    Instance { name, environment, default: false, programs: MESSAGES, ranks: Ranks::OneOfFew }
+    Instance { name, environment, default: false, programs: MESSAGES, ranks: Ranks::ONE_OF_FEW }
 }
 
 /// Another transport, with all programs.
 const fn transport(name: &'static str, environment: &'static [(&'static str, &'static str)]) -> Instance {
-    Instance { name, environment, default: false, programs: &[], ranks: Ranks::All }
+    Instance { name, environment, default: false, programs: &[], ranks: Ranks::ALL }
 }
 
 impl Instance {
@@ -69,20 +75,15 @@ impl Instance {
         self.environment.contains(&("TERN_TRANSPORT", "ofi"))
     }
 
-    /// Those of a program's numbers of ranks for which it runs under this instance; with `each`, all up to the limit.
-    pub(crate) fn ranks_of(&self, program: &str, numbers: &[usize], each: bool) -> Vec<usize> {
-        let up_to = |max| numbers.iter().copied().filter(|&ranks| ranks <= max).collect();
-        match self.ranks {
-            Ranks::All => numbers.to_vec(),
-            Ranks::UpTo(max) => up_to(max),
-            Ranks::OneOfFew if each => up_to(FEW_RANKS),
-            Ranks::OneOfFew => {
-                let few: Vec<usize> = up_to(FEW_RANKS);
-                // Any rule will do that gives different numbers, and the same ones in each run.
-                let turn: usize = self.name.bytes().chain(program.bytes()).map(usize::from).sum();
-                few.get(turn % few.len().max(1)).copied().into_iter().collect()
-            }
-        }
+    /// Those of a program's numbers of ranks for which it runs under this instance, at most `count` of them.
+    pub(crate) fn ranks_of(&self, program: &str, numbers: &[usize], count: Option<usize>) -> Vec<usize> {
+        let numbers: Vec<usize> = numbers.iter().copied().filter(|&ranks| ranks <= self.ranks.max).collect();
+        let count = count.unwrap_or(self.ranks.count).min(numbers.len());
+        // Any rule will do that gives different numbers, and the same ones in each run.
+        let turn: usize = self.name.bytes().chain(program.bytes()).map(usize::from).sum();
+        let chosen: Vec<usize> =
+            (0..count).map(|k| (turn + k * numbers.len() / count) % numbers.len()).collect();
+        numbers.iter().enumerate().filter(|(at, _)| chosen.contains(at)).map(|(_, &ranks)| ranks).collect()
     }
 
     /// Whether a program runs under it.
@@ -119,7 +120,7 @@ const CHECKS: Instance = Instance {
         "rma_passive",
         "rma_random",
     ],
-    ranks: Ranks::All,
+    ranks: Ranks::TWO,
 };
 
 /// Connections that break all the time, encrypted and with all checksums.
@@ -134,7 +135,7 @@ const TCP_CUTS: Instance = Instance {
     ],
     default: false,
     programs: &["coll_", "p2p_", "type_transfer", "large_message", "stress", "rma_"],
-    ranks: Ranks::All,
+    ranks: Ranks::TWO,
 };
 
 /// Windows as between hosts, whatever shorter way there is.
@@ -143,7 +144,7 @@ const WINDOWS: Instance = Instance {
     environment: &[("TERN_WINDOWS", "messages")],
     default: false,
     programs: &["rma_"],
-    ranks: Ranks::All,
+    ranks: Ranks::TWO,
 };
 const TCP_WINDOWS: Instance = Instance {
     name: "tcp-windows",
@@ -162,7 +163,7 @@ const THREAD: Instance = Instance {
     environment: &[("TERN_PROGRESS", "thread")],
     default: false,
     programs: &["p2p_", "flood_large", "progress", "threads_", "coll_requests", "init_", "rma_"],
-    ranks: Ranks::All,
+    ranks: Ranks::TWO,
 };
 const TCP_THREAD: Instance = Instance {
     name: "tcp-thread",
@@ -188,7 +189,7 @@ const OFI: Instance = Instance {
         "queue_",
         "session",
     ],
-    ranks: Ranks::All,
+    ranks: Ranks::ALL,
 };
 /// Without programs that send thousands of messages at once: this provider's own thread may then turn for ever (docs/design/libfabric.md).
 const OFI_SOCKETS: Instance = Instance {
@@ -209,7 +210,7 @@ const OFI_SOCKETS: Instance = Instance {
         "coll_data",
         "session_after",
     ],
-    ranks: Ranks::OneOfFew,
+    ranks: Ranks::ONE_OF_FEW,
     ..OFI
 };
 
@@ -219,14 +220,14 @@ const OFI_RXD: Instance = Instance {
     name: "ofi-rxd",
     environment: &[("TERN_TRANSPORT", "ofi"), ("TERN_OFI_PROVIDER", "udp;ofi_rxd")],
     programs: &["p2p_", "coll_data", "session_after"],
-    ranks: Ranks::UpTo(RXD_RANKS_MAX),
+    ranks: Ranks::up_to(RXD_RANKS_MAX),
     ..OFI
 };
 const OFI_SHM: Instance = Instance {
     name: "ofi-shm",
     environment: &[("TERN_TRANSPORT", "ofi"), ("TERN_OFI_PROVIDER", "shm")],
     programs: &["p2p_", "flood_", "coll_data", "session_after"],
-    ranks: Ranks::OneOfFew,
+    ranks: Ranks::ONE_OF_FEW,
     ..OFI
 };
 
@@ -239,6 +240,7 @@ const OFI_WINDOWS: Instance = Instance {
         ("TERN_WINDOWS", "messages"),
     ],
     programs: &["rma_"],
+    ranks: Ranks::TWO,
     ..OFI
 };
 
@@ -252,7 +254,7 @@ const OFI_SHM_WINDOWS: Instance = Instance {
 
 /// All instances. The forced ones send every message through one protocol, or starve one resource.
 pub(crate) const INSTANCES: &[Instance] = &[
-    Instance { name: "shm", environment: &[], default: true, programs: &[], ranks: Ranks::All },
+    Instance { name: "shm", environment: &[], default: true, programs: &[], ranks: Ranks::ALL },
     forced("shm-no-eager", &[("TERN_EAGER_MAX", "0")]),
     forced("shm-get", &[("TERN_EAGER_MAX", "64"), ("TERN_RENDEZVOUS", "get")]),
     forced("shm-put", &[("TERN_EAGER_MAX", "64"), ("TERN_RENDEZVOUS", "put")]),
@@ -280,3 +282,28 @@ pub(crate) const INSTANCES: &[Instance] = &[
     TCP_THREAD,
     CHECKS,
 ];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn instance(ranks: Ranks) -> Instance {
+        Instance { ranks, ..forced("x", &[]) }
+    }
+
+    #[test]
+    fn ranks_are_few_and_others_for_other_programs() {
+        let numbers = [1, 2, 3, 4, 6, 8];
+        let ranks = |ranks, program, count| instance(ranks).ranks_of(program, &numbers, count);
+        assert_eq!(ranks(Ranks::ALL, "a", None), numbers);
+        assert_eq!(ranks(Ranks::up_to(3), "a", None), [1, 2, 3]);
+        assert_eq!(ranks(Ranks::ONE_OF_FEW, "a", Some(usize::MAX)), [1, 2, 3, 4]);
+        for (kind, count) in [(Ranks::ONE_OF_FEW, 1), (Ranks::TWO, 2)] {
+            let all: Vec<Vec<usize>> = ["a", "b", "c"].map(|program| ranks(kind, program, None)).into();
+            assert!(all.iter().all(|some| some.len() == count));
+            assert!(all[0] != all[1] && all[1] != all[2]);
+        }
+        assert_eq!(instance(Ranks::TWO).ranks_of("a", &[2], None), [2]);
+        assert!(instance(Ranks::ONE_OF_FEW).ranks_of("a", &[17], None).is_empty());
+    }
+}

@@ -9,6 +9,7 @@ usage: tern-tests [options] [filter ...]
                    mpiexec are used): a check of the tests themselves
   --instance NAME  only this transport instance (see harness/instances.rs); may be repeated
   --ranks N        only runs with this number of ranks; may be repeated
+  --sample         one number of ranks of each program under each instance
   --jobs N         so many jobs at once (default 2)
   --sanitize       the library under test is staged with --sanitize: so are the programs
   --no-heavy       leave out programs that need much memory or time
@@ -28,6 +29,8 @@ pub(crate) struct Options {
     pub instances: Vec<String>,
     /// The only numbers of ranks to run; all if empty.
     pub ranks: Vec<usize>,
+    /// Whether each instance runs each program with one number of ranks alone.
+    pub sample: bool,
     /// How many jobs may run at once.
     pub jobs: usize,
     /// Whether AddressSanitizer looks at the library and the programs.
@@ -52,6 +55,7 @@ impl Options {
             foreign: None,
             instances: Vec::new(),
             ranks: Vec::new(),
+            sample: false,
             jobs: 2,
             sanitize: false,
             heavy: true,
@@ -73,6 +77,7 @@ impl Options {
             "--foreign" => self.foreign = Some(absolute(&value()?)),
             "--instance" => self.instances.push(value()?),
             "--ranks" => self.ranks.push(number(&value()?)?),
+            "--sample" => self.sample = true,
             "--jobs" => self.jobs = number(&value()?)?.max(1),
             "--sanitize" => self.sanitize = true,
             "--no-heavy" => self.heavy = false,

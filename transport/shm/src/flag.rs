@@ -200,7 +200,9 @@ mod models {
     /// that somebody has been woken since it asked.
     #[test]
     fn who_awaits_a_count_is_woken() {
-        loom::model(|| {
+        let mut three_threads = loom::model::Builder::new();
+        three_threads.preemption_bound = Some(3);
+        three_threads.check(|| {
             let flag = Arc::new(Flag::new());
             let waiters = [2, 3].map(|count| {
                 let flag = flag.clone();
