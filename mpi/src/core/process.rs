@@ -10,7 +10,7 @@ mod parts;
 pub use crate::core::engine::ProcessEngine;
 pub use guard::{
     LockGuard, LoneGuard, Phase, Threads, allow, bar_others, be_ours, enter, enter_alone, enter_anyway,
-    in_forked_child, phase, set_phase, state_after_fault, threaded, try_enter, try_look, use_lock,
+    in_forked_child, phase, set_phase, several, state_after_fault, threaded, try_enter, try_look, use_lock,
     use_lock_if_idle,
 };
 pub use objects::Objects;

@@ -123,7 +123,8 @@ pub fn spin_polls_max(fabric: &Fabric) -> u32 {
 
 /// Polls of a blocking receive before it needs a request: none to spare where another rank needs this core, or each is a system call.
 pub fn polls_at_once(fabric: &Fabric, oversubscribed: bool) -> u32 {
-    if oversubscribed || fabric.is_networked() { 1 } else { POLLS_AT_ONCE_MAX }
+    let calls_system = fabric.is_networked() && !fabric.has_local_ranks();
+    if oversubscribed || calls_system { 1 } else { POLLS_AT_ONCE_MAX }
 }
 
 /// Empty polls after which a wait that spins offers the core to others: where messages come over a network, since ranks of what seem to
@@ -315,7 +316,7 @@ impl<T> WaitPatience<T> {
                 return self.lend_core(process, event);
             }
             // No pause instruction: on today's processors it lasts as long as several polls, and a spin is short.
-            if !crate::core::process::threaded() {
+            if !crate::core::process::several() {
                 return process;
             }
             drop(process);

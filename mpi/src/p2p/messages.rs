@@ -5,7 +5,7 @@ use crate::core::arguments::{buffer, contiguous, destination, pattern_if_valid, 
 use crate::core::boundary::{ChoiceBuf, ChoiceBufMut, Out};
 use crate::core::entry::entry;
 use crate::core::error::Result;
-use crate::core::process::{LockGuard, Process, enter, enter_alone, threaded};
+use crate::core::process::{LockGuard, Process, enter, enter_alone, several, threaded};
 use crate::core::wait::{self, Waiting};
 use crate::p2p::fault::explain;
 use crate::p2p::request::{Ended, handle_of};
@@ -235,8 +235,12 @@ fn send_short(message: &MessageArguments) -> bool {
 fn try_send_contiguous(process: &mut Process, message: &MessageArguments) -> bool {
     let Some((peer, envelope)) = usual_destination(process, message) else { return false };
     let Some(buf) = contiguous(message.buf, message.count, message.datatype) else { return false };
-    let buf = UserBuf::from(buf);
-    process.engine_mut().is_some_and(|engine| engine.send_at_once(Mode::Standard, peer, envelope, &buf))
+    let Some(engine) = process.engine_mut() else { return false };
+    // Where the lock is used, short messages come here, too.
+    if buf.len() <= AM_INLINE_BYTES_MAX && engine.send_short(peer, envelope, buf) {
+        return true;
+    }
+    engine.send_at_once(Mode::Standard, peer, envelope, &UserBuf::from(buf))
 }
 
 /// Where a send goes. `None` if anything is wrong, or watched.
@@ -271,20 +275,32 @@ fn take_short(message: &MessageArguments, status: StatusOut<'_>) -> bool {
     if process.checks.watched {
         return false;
     }
-    let Some(comm) = process.objects.comms.get(message.comm) else { return false };
-    let Some((pattern, buf)) = contiguous_receive(&process, comm, message) else { return false };
-    // No group has the rank that a wild source is when taken as unsigned.
-    let Some(peer) = comm.peers().peer(message.rank as u32) else { return false };
-    let Some(engine) = process.engine_mut() else { return false };
-    let Some((envelope, bytes)) = engine.take_next(peer, pattern, buf) else { return false };
+    let Some((envelope, bytes)) = take_next(&mut process, message) else { return false };
     status.store_received(&envelope, bytes as u64);
     true
+}
+
+/// See [`tern_engine::Engine::take_next`].
+#[inline(always)]
+fn take_next(process: &mut Process, message: &MessageArguments) -> Option<(Envelope, usize)> {
+    let comm = process.objects.comms.get(message.comm)?;
+    let (pattern, buf) = contiguous_receive(process, comm, message)?;
+    // No group has the rank that a wild source is when taken as unsigned.
+    let peer = comm.peers().peer(message.rank as u32)?;
+    process.engine_mut()?.take_next(peer, pattern, buf)
 }
 
 /// A blocking receive into elements of a predefined type, and any other.
 #[inline(never)]
 fn receive_contiguous(message: MessageArguments, status: StatusOut<'_>) -> Result {
     let mut process = enter();
+    // Where the lock is used, nobody has looked yet.
+    if threaded()
+        && let Some((envelope, bytes)) = take_next(&mut process, &message)
+    {
+        status.store_received(&envelope, bytes as u64);
+        return Ok(());
+    }
     let comm = process.objects.comms.get(message.comm);
     let Some((pattern, buf)) = comm.and_then(|comm| contiguous_receive(&process, comm, &message)) else {
         return receive(process, message, status);
@@ -305,7 +321,7 @@ fn receive_contiguous(message: MessageArguments, status: StatusOut<'_>) -> Resul
 fn start_contiguous(process: &mut Process, pattern: Pattern, buf: &UserBuf) -> Option<StartedSend> {
     let listens = process.waiting.listens;
     let polls_max =
-        if process.objects.collectives.is_empty() && !threaded() { process.waiting.polls_at_once } else { 1 };
+        if process.objects.collectives.is_empty() && !several() { process.waiting.polls_at_once } else { 1 };
     let engine = process.engine_mut()?;
     if !listens && let Some(started) = engine.receive_next(pattern, buf, polls_max) {
         return Some(started);

@@ -17,6 +17,10 @@ pub const POLLS_PER_TCP_POLL: u32 = 8;
 /// of one node take 0.20 µs instead of 0.40 in a job on several nodes.
 pub const POLLS_PER_TCP_POLL_NEAR: u32 = 64;
 
+/// The same where all that are known are reached by shared memory: sockets tell of their ends, and of whom this rank does not know yet.
+/// Some 30 µs.
+pub const POLLS_PER_TCP_POLL_ALL_NEAR: u32 = 1024;
+
 /// Bytes that a peer has not acknowledged over TCP beyond which packets of the fallback tunnel are lost: one that computes takes
 /// none.
 pub const TUNNEL_KEPT_BYTES_MAX: usize = 256 * 1024;

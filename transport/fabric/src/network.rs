@@ -12,7 +12,8 @@ use super::pairs::{Pairs, Sifted};
 use super::routes::Route;
 use super::sinks::Renumbered;
 use crate::limits::{
-    PARITY_RUN_MAX, POLLS_PER_TCP_POLL, POLLS_PER_TCP_POLL_NEAR, SILENT_S, UNKNOWN_DELIVERY,
+    PARITY_RUN_MAX, POLLS_PER_TCP_POLL, POLLS_PER_TCP_POLL_ALL_NEAR, POLLS_PER_TCP_POLL_NEAR, SILENT_S,
+    UNKNOWN_DELIVERY,
 };
 use crate::loopback::Loopback;
 use crate::place::{ConnectError, JobPlace, Outside};
@@ -20,6 +21,7 @@ use crate::tally::Tally;
 use tern_datagram::Urtp;
 use tern_datagram::link::address_for_all;
 use tern_datagram::probe::Observation;
+use tern_mem::ContiguousBuf;
 use tern_ofi::{Ofi, OfiBell, OfiError, Opened, ProviderChoice, split};
 use tern_shm::abroad::memory_file;
 use tern_shm::bell::Bell;
@@ -32,8 +34,8 @@ use tern_transport::reach::Ports;
 use tern_transport::socket_bell::{SocketBell, SocketWatch};
 use tern_transport::threads::Serving;
 use tern_transport::{
-    Am, CooperativeCopyKey, Doorbell, Failure, Full, Limits, MulticastGroup, Peer, Sink, Taken, Token,
-    Transfer, TransferError, Transport,
+    Am, CooperativeCopyKey, Doorbell, Failure, Full, Header, Limits, MulticastGroup, Peer, ShortPayload,
+    Sink, Taken, Token, Transfer, TransferError, Transport,
 };
 
 /// TCP, and shared memory with the ranks of this machine unless a network is forced.
@@ -539,7 +541,9 @@ impl Network {
         let Some(Here { shm, ranks, bell }) = &mut self.here else {
             return self.poll_tcp(sink) | self.poll_ofi(sink, slept) | self.poll_packets(sink, slept);
         };
-        let mut any = shm.poll(&mut Renumbered { sink, number: |from| ranks[from as usize] });
+        // In a memory alone nobody writes.
+        let mut any =
+            ranks.len() > 1 && shm.poll(&mut Renumbered { sink, number: |from| ranks[from as usize] });
         if let Some(pairs) = &mut self.pairs {
             any |= pairs.poll(sink);
         }
@@ -549,7 +553,7 @@ impl Network {
             let far = self.poll_tcp_for_letters(sink) | self.poll_ofi(sink, slept);
             any |= self.settle_pairs(sink);
             self.is_near &= !far;
-            self.polls_left = if self.is_near { POLLS_PER_TCP_POLL_NEAR } else { POLLS_PER_TCP_POLL };
+            self.polls_left = self.polls_to_next_look();
             any |= far;
         }
         self.polls_left -= 1;
@@ -557,6 +561,64 @@ impl Network {
             any |= self.poll_packets(sink, slept);
         }
         any
+    }
+
+    /// Polls of shared memory until sockets are looked at again.
+    fn polls_to_next_look(&self) -> u32 {
+        let all_near = || {
+            let here = self.here.as_ref().map_or(0, |here| here.ranks.len());
+            here == self.size as usize && self.pairs.as_ref().is_some_and(Pairs::are_all_near)
+        };
+        match self.is_near {
+            false => POLLS_PER_TCP_POLL,
+            true if all_near() => POLLS_PER_TCP_POLL_ALL_NEAR,
+            true => POLLS_PER_TCP_POLL_NEAR,
+        }
+    }
+
+    /// The memory by which messages go to a peer, and its number there.
+    #[inline]
+    fn memory_to(&mut self, peer: Peer) -> Option<(&mut Shm, Peer)> {
+        let here = self.here.as_mut()?;
+        match here.index(peer) {
+            Some(index) => Some((&mut here.shm, index)),
+            None => self.pairs.as_mut()?.way(peer),
+        }
+    }
+
+    /// The memory by which a peer's messages come, and its number there.
+    #[inline]
+    fn memory_from(&mut self, peer: Peer) -> Option<(&mut Shm, Peer)> {
+        let here = self.here.as_mut()?;
+        match here.index(peer) {
+            Some(index) => Some((&mut here.shm, index)),
+            None => self.pairs.as_mut()?.way_from(peer),
+        }
+    }
+
+    /// See [`Transport::send_short`].
+    #[inline(never)]
+    pub(super) fn send_short(&mut self, peer: Peer, header: &Header, payload: ContiguousBuf) -> bool {
+        self.memory_to(peer).is_some_and(|(shm, index)| shm.send_short(index, header, payload))
+    }
+
+    /// See [`Transport::next_short`]. It counts as a poll, so that sockets are looked at as often as without it.
+    #[inline]
+    pub(super) fn next_short(&mut self, peer: Peer) -> Option<(Header, ShortPayload<'_>)> {
+        if self.polls_left == 0 {
+            return None;
+        }
+        let (shm, index) = self.memory_from(peer)?;
+        shm.next_short(index)
+    }
+
+    /// See [`Transport::pass_short`].
+    #[inline]
+    pub(super) fn pass_short(&mut self, peer: Peer) {
+        if let Some((shm, index)) = self.memory_from(peer) {
+            shm.pass_short(index);
+        }
+        self.polls_left -= 1;
     }
 
     pub(super) fn look_soon(&self) {

@@ -89,6 +89,12 @@ struct ProcessPair {
     writes: bool,
 }
 
+impl OtherProcess {
+    fn is_near(&self) -> bool {
+        matches!(self, OtherProcess::Made(pair) if pair.writes && pair.reads)
+    }
+}
+
 impl Pairs {
     /// For a process that sleeps on the bell of `shm`, whose file is `memory`.
     pub(super) fn new(
@@ -123,6 +129,15 @@ impl Pairs {
         }
     }
 
+    /// The memory by which a process's messages come, and its number there.
+    #[inline]
+    pub(super) fn way_from(&mut self, peer: Peer) -> Option<(&mut Shm, Peer)> {
+        match self.others.get_mut(peer.wrapping_sub(self.size) as usize) {
+            Some(OtherProcess::Made(pair)) if pair.reads => Some((&mut pair.shm, pair.index)),
+            _ => None,
+        }
+    }
+
     /// Whether messages go to a process by memory.
     pub(super) fn is_near(&self, peer: Peer) -> bool {
         matches!(self.others.get(peer.wrapping_sub(self.size) as usize), Some(OtherProcess::Made(pair)) if pair.writes)
@@ -150,9 +165,12 @@ impl Pairs {
 
     /// With how many processes messages go by memory, both ways.
     pub(super) fn near(&self) -> usize {
-        let is_near =
-            |other: &&OtherProcess| matches!(other, OtherProcess::Made(pair) if pair.writes && pair.reads);
-        self.others.iter().filter(is_near).count()
+        self.others.iter().filter(|other| other.is_near()).count()
+    }
+
+    /// Whether it is so with all that this process sends to or hears of.
+    pub(super) fn are_all_near(&self) -> bool {
+        self.others.iter().all(|other| other.is_near() || matches!(other, OtherProcess::Unasked))
     }
 
     /// Why a process of this host is not, if one is not.

@@ -78,6 +78,13 @@ pub fn threaded() -> bool {
     THREADS.load(Ordering::Relaxed) != Threads::One as u8
 }
 
+/// Whether several threads of the program may be in the library: whoever spins lets them in. The library's own thread stays out while a
+/// call makes progress.
+#[inline]
+pub fn several() -> bool {
+    THREADS.load(Ordering::Relaxed) == Threads::Several as u8
+}
+
 /// Whether the lock is used, and two threads of the program must not meet nevertheless.
 #[inline]
 fn is_for_ours_alone() -> bool {

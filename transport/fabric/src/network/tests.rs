@@ -92,6 +92,34 @@ fn messages_of_neighbors_do_not_hide_those_from_afar() {
     }
 }
 
+/// The same while a neighbor's messages are taken without a poll, as blocking receives do.
+#[test]
+fn messages_that_need_no_poll_do_not_hide_those_from_afar() {
+    let (mut ranks, mut sink) = (job(), one_by_one());
+    let mut payload = pattern(1, 8);
+    send(&mut ranks[2], 0, 1, &mut payload).unwrap();
+    receive(&mut ranks, &mut sink, 1);
+    send(&mut ranks[2], 0, 1, &mut payload).unwrap();
+    std::thread::sleep(Duration::from_millis(20));
+    let (mut near, mut polls) = (0, 0);
+    while sink.received.len() == 1 + polls {
+        assert!(near <= 2 * POLLS_PER_TCP_POLL_NEAR as usize, "the network is not looked at");
+        send(&mut ranks[1], 0, 1, &mut payload).unwrap();
+        near += 1;
+        match ranks[0].next_short(1) {
+            Some((of, _)) => {
+                assert_eq!(of.tag, header(1).tag);
+                ranks[0].pass_short(1);
+            }
+            None => {
+                polls += 1;
+                ranks[0].poll(&mut sink);
+            }
+        }
+    }
+    assert!(near > polls, "nothing comes without a poll");
+}
+
 /// Ranks 1 and 2 share a machine that is not the first: their numbers there are not those in the job.
 #[test]
 fn the_ranks_of_one_machine_have_a_shm_communicator() {
