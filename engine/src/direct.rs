@@ -44,9 +44,9 @@ impl<T: Transport> Engine<T> {
 impl<T: Transport> Engine<T> {
     /// The shortest way of a blocking receive from one peer: its message is the next one of that peer's, is here, short and as it
     /// should be, and nothing else is waited for or waits. Answers with the message's envelope and bytes. `None`: nothing has happened. Types are
-    /// not checked.
+    /// not checked. `BY_ROUTE`: it may take a few instructions more to find the peer's route.
     #[inline(always)]
-    pub fn take_next(
+    pub fn take_next<const BY_ROUTE: bool>(
         &mut self,
         peer: Peer,
         pattern: Pattern,
@@ -57,12 +57,18 @@ impl<T: Transport> Engine<T> {
         if core.taken_in_a_row.is_multiple_of(TAKEN_IN_A_ROW_MAX) || !core.has_nothing_but_this() {
             return None;
         }
-        let (header, payload) = self.transport.next_short(peer)?;
+        let (header, payload) = match BY_ROUTE {
+            true => self.transport.next_short_by_route(peer)?,
+            false => self.transport.next_short(peer)?,
+        };
         let (envelope, bytes) = (envelope(&header), payload.len());
         if !(is_plain(&header) && pattern.fits(&envelope) && payload.write_to(buf)) {
             return None;
         }
-        self.transport.pass_short(peer);
+        match BY_ROUTE {
+            true => self.transport.pass_short_by_route(peer),
+            false => self.transport.pass_short(peer),
+        }
         core.took_short(peer, header.credits);
         Some((envelope, bytes))
     }

@@ -1,7 +1,7 @@
 //! Requests of the point-to-point layer: what is under way.
 
 use crate::matching::{Envelope, Pattern};
-use crate::rma::{AccessFault, TargetRefusal};
+use crate::rma::{AccessFault, RefusedAccess, TargetRefusal};
 use crate::slab::Id;
 use tern_mem::UserBuf;
 use tern_transport::{Peer, Token, TransferError};
@@ -54,7 +54,7 @@ pub enum MessageFault {
     /// The other side of a partitioned operation has freed its request.
     PartnerFreed,
     /// An access to another rank's window did not come to pass.
-    Refused(TargetRefusal),
+    Refused(RefusedAccess),
     /// Sent in ready mode, but no receive was waiting (MPI-LAPI section 4.2; MPI 5.0 section 3.4).
     NotReady,
     /// `TERN_CHECK=types`: the sender's type signature is not the beginning of the receiver's.
@@ -70,9 +70,12 @@ impl MessageFault {
     /// What an access says of it.
     pub(crate) fn of_access(self) -> AccessFault {
         match self {
-            MessageFault::Refused(refusal) => AccessFault::Refused(refusal),
+            MessageFault::Refused(refused) => AccessFault::Refused(refused),
             MessageFault::Transfer(error) => AccessFault::Buffer(error),
-            _ => AccessFault::Refused(TargetRefusal::Malformed),
+            _ => AccessFault::Refused(RefusedAccess {
+                why: TargetRefusal::Malformed,
+                at: RefusedAccess::SOMEWHERE,
+            }),
         }
     }
 }

@@ -63,7 +63,8 @@ impl Pair {
     fn receive(&mut self, pattern: Pattern, memory: &Memory) -> Status {
         let buf = memory.buf();
         if self.rng.chance(50)
-            && let Some((envelope, bytes)) = self.engines[1].take_next(0, pattern, memory.as_contiguous())
+            && let Some((envelope, bytes)) =
+                self.engines[1].take_next::<false>(0, pattern, memory.as_contiguous())
         {
             self.taken += 1;
             return Status::of(&envelope, bytes as u64);
@@ -181,7 +182,7 @@ fn what_others_have_sent_is_looked_at_now_and_then() {
             engines[0].send(Mode::Standard, 1, envelope, &UserBuf::owned(8), 0),
             StartedSend::Done(Status::EMPTY)
         );
-        if engines[1].take_next(0, plain(0), memory.as_contiguous()).is_none() {
+        if engines[1].take_next::<false>(0, plain(0), memory.as_contiguous()).is_none() {
             refused += 1;
             assert!(engines[1].receive_next(plain(0), memory.buf(), 1).is_some());
         }
@@ -198,7 +199,7 @@ fn a_receive_takes_its_message_alone_only_where_nothing_else_waits() {
         pair.engines[0].send(Mode::Standard, 1, Envelope { tag, ..envelope }, &UserBuf::owned(8), 0);
     };
     let take = |pair: &mut Pair, tag| {
-        (0..100).find_map(|_| pair.engines[1].take_next(0, plain(tag), memory.as_contiguous()))
+        (0..100).find_map(|_| pair.engines[1].take_next::<false>(0, plain(tag), memory.as_contiguous()))
     };
     send(&mut pair, 1);
     assert_eq!(take(&mut pair, 0), None, "the next message is another's");

@@ -191,25 +191,27 @@ const OFI: Instance = Instance {
     ],
     ranks: Ranks::ALL,
 };
-/// Without programs that send thousands of messages at once: this provider's own thread may then turn for ever (docs/design/libfabric.md).
+/// Programs that do not send thousands of messages at once.
+const WITHOUT_FLOODS: &[&str] = &[
+    "p2p_blocking",
+    "p2p_buffered",
+    "p2p_buffered_session",
+    "p2p_cancel",
+    "p2p_cancel_send",
+    "p2p_completion",
+    "p2p_modes",
+    "p2p_ordering",
+    "p2p_persistent",
+    "p2p_probe",
+    "p2p_sendrecv",
+    "coll_data",
+    "session_after",
+];
+/// In a flood this provider's own thread may turn for ever (docs/design/libfabric.md).
 const OFI_SOCKETS: Instance = Instance {
     name: "ofi-sockets",
     environment: &[("TERN_TRANSPORT", "ofi"), ("TERN_OFI_PROVIDER", "sockets")],
-    programs: &[
-        "p2p_blocking",
-        "p2p_buffered",
-        "p2p_buffered_session",
-        "p2p_cancel",
-        "p2p_cancel_send",
-        "p2p_completion",
-        "p2p_modes",
-        "p2p_ordering",
-        "p2p_persistent",
-        "p2p_probe",
-        "p2p_sendrecv",
-        "coll_data",
-        "session_after",
-    ],
+    programs: WITHOUT_FLOODS,
     ranks: Ranks::ONE_OF_FEW,
     ..OFI
 };
@@ -219,10 +221,13 @@ const RXD_RANKS_MAX: usize = 4;
 const OFI_RXD: Instance = Instance {
     name: "ofi-rxd",
     environment: &[("TERN_TRANSPORT", "ofi"), ("TERN_OFI_PROVIDER", "udp;ofi_rxd")],
-    programs: &["p2p_", "coll_data", "session_after"],
+    programs: WITHOUT_FLOODS,
     ranks: Ranks::up_to(RXD_RANKS_MAX),
     ..OFI
 };
+/// In a flood more than two do.
+const OFI_RXD_FLOODED: Instance =
+    Instance { programs: &["p2p_nonblocking"], ranks: Ranks::up_to(2), ..OFI_RXD };
 const OFI_SHM: Instance = Instance {
     name: "ofi-shm",
     environment: &[("TERN_TRANSPORT", "ofi"), ("TERN_OFI_PROVIDER", "shm")],
@@ -275,6 +280,7 @@ pub(crate) const INSTANCES: &[Instance] = &[
     OFI,
     OFI_SOCKETS,
     OFI_RXD,
+    OFI_RXD_FLOODED,
     OFI_SHM,
     OFI_WINDOWS,
     OFI_SHM_WINDOWS,

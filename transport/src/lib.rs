@@ -250,6 +250,18 @@ pub trait Transport {
     #[inline(always)]
     fn pass_short(&mut self, _peer: Peer) {}
 
+    /// As [`Transport::next_short`], where it may take a few instructions more to find the peer's route.
+    #[inline]
+    fn next_short_by_route(&mut self, peer: Peer) -> Option<(Header, ShortPayload<'_>)> {
+        self.next_short(peer)
+    }
+
+    /// Goes past what [`Transport::next_short_by_route`] has just shown.
+    #[inline]
+    fn pass_short_by_route(&mut self, peer: Peer) {
+        self.pass_short(peer);
+    }
+
     /// After [`Transport::send`] has said [`Full`]: the message's memory could not be read. The peer is told that it does not
     /// come. Until this is asked for, the peer is sent nothing more.
     fn take_bad_send(&mut self, _peer: Peer) -> Option<TransferError> {

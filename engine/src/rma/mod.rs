@@ -60,11 +60,25 @@ pub enum TargetRefusal {
     Malformed,
 }
 
+/// An access that its target refuses.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct RefusedAccess {
+    /// Why.
+    pub why: TargetRefusal,
+    /// Displacement of its first byte in bytes, which is an address in a dynamic window; [`RefusedAccess::SOMEWHERE`] if it has a shape.
+    pub at: u64,
+}
+
+impl RefusedAccess {
+    /// Elements with gaps have no first byte that says much.
+    pub const SOMEWHERE: u64 = u64::MAX;
+}
+
 /// Why an access did not come to pass.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum AccessFault {
     /// The target refuses it.
-    Refused(TargetRefusal),
+    Refused(RefusedAccess),
     /// This rank's own buffer could not be used.
     Buffer(TransferError),
 }
@@ -238,7 +252,7 @@ pub(crate) struct WindowMember {
     /// The elements that its next accesses are about.
     pub opened: Option<Result<UserBuf, TargetRefusal>>,
     /// What was refused since it was last told.
-    pub refused: Option<TargetRefusal>,
+    pub refused: Option<RefusedAccess>,
     /// Its messages that are arriving.
     pub landing: u32,
     /// What it asked for meanwhile.

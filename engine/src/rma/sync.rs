@@ -2,7 +2,7 @@
 
 use super::outbound::OutboundRma;
 use super::wire::{TOLD_DONE, TOLD_GRANTED, TOLD_REFUSED};
-use super::{AccessFault, Far, LockKind, TargetRefusal, WindowId};
+use super::{AccessFault, Far, LockKind, RefusedAccess, WindowId};
 use crate::engine::{Action, Engine, EngineCore};
 use crate::request::{MessageFault, RequestState};
 use crate::slab::Id;
@@ -183,13 +183,10 @@ impl EngineCore {
         // A thread that sleeps may wait for this.
         self.completions += 1;
         if let Sync::Flush | Sync::Unlock(_) = sync {
-            let refused = member.refused.take().map_or(0, |refusal| refusal as u64);
-            let out = OutboundRma::bare(
-                HeaderKind::RmaTold,
-                number,
-                TOLD_DONE,
-                ExtendedHeader::EMPTY.with(refused),
-            );
+            let refused = member.refused.take();
+            let extended =
+                refused.map_or(ExtendedHeader::EMPTY, |refused| refused.append_to(ExtendedHeader::EMPTY));
+            let out = OutboundRma::bare(HeaderKind::RmaTold, number, TOLD_DONE, extended);
             self.actions.push_back(Action::Post { peer: from, out: Box::new(out) });
         }
     }
@@ -198,8 +195,8 @@ impl EngineCore {
     pub(crate) fn target_answered(&mut self, from: Peer, header: &Header, payload: &[u8]) {
         let mut reader = ExtendedHeaderReader(payload);
         if header.tag == TOLD_REFUSED {
-            if let (Some(id), Some(why)) = (reader.id(), reader.number()) {
-                self.refused(from, id, why);
+            if let (Some(id), Some(refused)) = (reader.id(), RefusedAccess::read(&mut reader)) {
+                self.refused(from, id, refused);
             }
             return;
         }
@@ -207,8 +204,8 @@ impl EngineCore {
         match header.tag {
             TOLD_DONE if member.answered < member.asked => {
                 member.answered += 1;
-                if let Some(refusal) = reader.number().and_then(TargetRefusal::from_number) {
-                    member.fault = Some(AccessFault::Refused(refusal));
+                if let Some(refused) = RefusedAccess::read(&mut reader) {
+                    member.fault = Some(AccessFault::Refused(refused));
                 }
             }
             TOLD_GRANTED => member.granted = true,
@@ -218,14 +215,13 @@ impl EngineCore {
     }
 
     /// The target sends no more for a request of this rank. What is landing lands first.
-    fn refused(&mut self, from: Peer, id: Id, why: u64) {
-        let Some(refusal) = TargetRefusal::from_number(why) else { return };
+    fn refused(&mut self, from: Peer, id: Id, refused: RefusedAccess) {
         let Some(request) = self.requests.get_mut(id) else { return };
         if request.peer != from || !request.is_access() {
             return;
         }
         let RequestState::AwaitsData { begun, .. } = request.state else { return };
-        self.cut_short(id, begun, MessageFault::Refused(refusal));
+        self.cut_short(id, begun, MessageFault::Refused(refused));
     }
 
     /// A request gets no more than its first bytes. It ends when they have landed.

@@ -2,7 +2,7 @@
 
 use super::outbound::OutboundRma;
 use super::wire::{FETCH_NUMBERS_BYTES, FLAG_BARE, FLAG_OPENED, SWAP_NUMBERS_BYTES, TOLD_REFUSED};
-use super::{Combination, CombinedElements, ExposedWindow, TargetRefusal};
+use super::{Combination, CombinedElements, ExposedWindow, RefusedAccess, TargetRefusal};
 use crate::arrival::TOKEN_ACCESS;
 use crate::engine::{Action, EngineCore};
 use crate::limits::{COMBINED_BYTES_MAX, DESCRIPTION_BYTES_MAX, LAYOUTS_MAX};
@@ -139,7 +139,8 @@ impl EngineCore {
         let Some(member) = state.members.get_mut(&from) else { return };
         // Of its own memory the origin knows.
         if let Some(TransferError::OwnMemory { .. }) = spoiled {
-            member.refused.get_or_insert(TargetRefusal::Unmapped);
+            let at = RefusedAccess::SOMEWHERE;
+            member.refused.get_or_insert(RefusedAccess { why: TargetRefusal::Unmapped, at });
         }
         member.landing = member.landing.saturating_sub(1);
         if member.landing == 0 && !member.deferred.is_empty() {
@@ -167,7 +168,7 @@ impl EngineCore {
 
     fn note_refusal(&mut self, from: Peer, header: &Header, refusal: TargetRefusal) {
         if let Some((_, member)) = self.rma.get().member(header.source, from) {
-            member.refused.get_or_insert(refusal);
+            member.refused.get_or_insert(refused(header, refusal));
         }
     }
 
@@ -211,9 +212,11 @@ impl EngineCore {
         let Ok(bytes) = usize::try_from(len) else { return };
         match self.reach(from, header, bytes, false) {
             None => {}
-            Some(Err(refusal)) => self.refuse(from, receiver, refusal),
+            Some(Err(refusal)) => self.refuse(from, (receiver, header), refusal),
             // A get is about all that was opened.
-            Some(Ok((buf, _))) if buf.len() != bytes => self.refuse(from, receiver, TargetRefusal::Malformed),
+            Some(Ok((buf, _))) if buf.len() != bytes => {
+                self.refuse(from, (receiver, header), TargetRefusal::Malformed)
+            }
             Some(Ok((buf, _))) => self.answer_get(from, header, receiver, buf),
         }
     }
@@ -235,8 +238,8 @@ impl EngineCore {
         self.streams.push(id);
     }
 
-    fn refuse(&mut self, to: Peer, receiver: Id, refusal: TargetRefusal) {
-        let extended = ExtendedHeader::EMPTY.with_id(receiver).with(refusal as u64);
+    fn refuse(&mut self, to: Peer, (receiver, header): (Id, &Header), why: TargetRefusal) {
+        let extended = refused(header, why).append_to(ExtendedHeader::EMPTY.with_id(receiver));
         let out = OutboundRma::bare(HeaderKind::RmaTold, 0, TOLD_REFUSED, extended);
         self.actions.push_back(Action::Post { peer: to, out: Box::new(out) });
     }
@@ -288,11 +291,11 @@ impl EngineCore {
             || bare && needs_elements
             || !bytes.is_multiple_of(combination.basic.size())
         {
-            return self.refuse(from, receiver, TargetRefusal::Malformed);
+            return self.refuse(from, (receiver, header), TargetRefusal::Malformed);
         }
         let (there, at) = match self.reach(from, header, bytes, !bare) {
             None => return,
-            Some(Err(refusal)) => return self.refuse(from, receiver, refusal),
+            Some(Err(refusal)) => return self.refuse(from, (receiver, header), refusal),
             Some(Ok(reached)) => reached,
         };
         let mine = if bare { None } else { block.part(FETCH_NUMBERS_BYTES, bytes) };
@@ -312,9 +315,9 @@ impl EngineCore {
         let (Some(compared), Some(new)) = parts else { return };
         match self.reach(from, header, size, true) {
             None => {}
-            Some(Err(refusal)) => self.refuse(from, receiver, refusal),
+            Some(Err(refusal)) => self.refuse(from, (receiver, header), refusal),
             Some(Ok((there, _))) if there.len() != size => {
-                self.refuse(from, receiver, TargetRefusal::Malformed)
+                self.refuse(from, (receiver, header), TargetRefusal::Malformed)
             }
             Some(Ok((there, _))) => {
                 let mut old = None;
@@ -398,6 +401,12 @@ impl EngineCore {
             member.fault = Some(fault.of_access());
         }
     }
+}
+
+/// What the access of this header is told.
+fn refused(header: &Header, why: TargetRefusal) -> RefusedAccess {
+    let at = if header.flags & FLAG_OPENED == 0 { header.context } else { RefusedAccess::SOMEWHERE };
+    RefusedAccess { why, at }
 }
 
 fn numbers(block: &UserBuf, len: usize) -> [u8; 24] {

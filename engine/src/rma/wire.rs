@@ -16,7 +16,8 @@
 //! message names. All of this is checked by whoever receives it.
 
 use super::origin::Combination;
-use super::{LockKind, Sync, TargetRefusal};
+use super::{LockKind, RefusedAccess, Sync, TargetRefusal};
+use crate::wire::{ExtendedHeader, ExtendedHeaderReader};
 use tern_mem::Basic;
 use tern_mem::op::PredefinedOp;
 
@@ -30,11 +31,11 @@ pub const FETCH_NUMBERS_BYTES: usize = 16;
 /// The request before a swap's elements.
 pub const SWAP_NUMBERS_BYTES: usize = 8;
 
-/// A told message: all accesses until the question are done; begins with a refusal, or 0.
+/// A told message: all accesses until the question are done. It holds what was refused, if anything was.
 pub const TOLD_DONE: i32 = 1;
 /// A told message: the lock is held now.
 pub const TOLD_GRANTED: i32 = 2;
-/// A told message: begins with the request that gets nothing, and why.
+/// A told message: begins with the request that gets nothing. What was refused follows.
 pub const TOLD_REFUSED: i32 = 3;
 
 /// Bits of a tag that hold the handle of an operation; that of the type is above.
@@ -56,9 +57,22 @@ impl Combination {
     }
 }
 
+impl RefusedAccess {
+    /// Appends it to an extended header.
+    pub fn append_to(self, extended: ExtendedHeader) -> ExtendedHeader {
+        extended.with(self.why as u64).with(self.at)
+    }
+
+    /// Reads what may be one.
+    pub fn read(reader: &mut ExtendedHeaderReader<'_>) -> Option<RefusedAccess> {
+        let why = TargetRefusal::from_number(reader.number()?)?;
+        Some(RefusedAccess { why, at: reader.number()? })
+    }
+}
+
 impl TargetRefusal {
     /// From a number, which may be anything.
-    pub fn from_number(number: u64) -> Option<TargetRefusal> {
+    fn from_number(number: u64) -> Option<TargetRefusal> {
         [TargetRefusal::Outside, TargetRefusal::Unmapped, TargetRefusal::Malformed]
             .into_iter()
             .find(|refusal| *refusal as u64 == number)
@@ -109,7 +123,18 @@ mod tests {
         }
         let all = (0..10).filter_map(Sync::from_tag);
         assert!(all.clone().all(|sync| Sync::from_tag(sync.tag()) == Some(sync)) && all.count() == 7);
-        assert!((0..5).filter_map(TargetRefusal::from_number).count() == 3);
+        let read = |numbers: [u64; 2]| {
+            let extended = numbers.into_iter().fold(ExtendedHeader::EMPTY, ExtendedHeader::with);
+            RefusedAccess::read(&mut ExtendedHeaderReader(extended.bytes()))
+        };
+        let refused: Vec<RefusedAccess> = (0..5).filter_map(|why| read([why, 7])).collect();
+        assert!(refused.len() == 3 && refused.iter().all(|refused| refused.at == 7));
+        for refused in refused {
+            assert_eq!(read([refused.why as u64, refused.at]), Some(refused));
+            let extended = refused.append_to(ExtendedHeader::EMPTY);
+            assert_eq!(RefusedAccess::read(&mut ExtendedHeaderReader(extended.bytes())), Some(refused));
+        }
+        assert_eq!(RefusedAccess::read(&mut ExtendedHeaderReader(&[])), None);
         assert_eq!((Combination::from_tag(-1), Combination::from_tag(i32::MAX)), (None, None));
     }
 }

@@ -235,12 +235,8 @@ fn send_short(message: &MessageArguments) -> bool {
 fn try_send_contiguous(process: &mut Process, message: &MessageArguments) -> bool {
     let Some((peer, envelope)) = usual_destination(process, message) else { return false };
     let Some(buf) = contiguous(message.buf, message.count, message.datatype) else { return false };
-    let Some(engine) = process.engine_mut() else { return false };
-    // Where the lock is used, short messages come here, too.
-    if buf.len() <= AM_INLINE_BYTES_MAX && engine.send_short(peer, envelope, buf) {
-        return true;
-    }
-    engine.send_at_once(Mode::Standard, peer, envelope, &UserBuf::from(buf))
+    let buf = UserBuf::from(buf);
+    process.engine_mut().is_some_and(|engine| engine.send_at_once(Mode::Standard, peer, envelope, &buf))
 }
 
 /// Where a send goes. `None` if anything is wrong, or watched.
@@ -275,19 +271,22 @@ fn take_short(message: &MessageArguments, status: StatusOut<'_>) -> bool {
     if process.checks.watched {
         return false;
     }
-    let Some((envelope, bytes)) = take_next(&mut process, message) else { return false };
+    let Some((envelope, bytes)) = take_next::<false>(&mut process, message) else { return false };
     status.store_received(&envelope, bytes as u64);
     true
 }
 
-/// See [`tern_engine::Engine::take_next`].
+/// See [`tern_engine::Engine::take_next`]. Where no lock is used there is no network, and so but one route.
 #[inline(always)]
-fn take_next(process: &mut Process, message: &MessageArguments) -> Option<(Envelope, usize)> {
+fn take_next<const BY_ROUTE: bool>(
+    process: &mut Process,
+    message: &MessageArguments,
+) -> Option<(Envelope, usize)> {
     let comm = process.objects.comms.get(message.comm)?;
     let (pattern, buf) = contiguous_receive(process, comm, message)?;
     // No group has the rank that a wild source is when taken as unsigned.
     let peer = comm.peers().peer(message.rank as u32)?;
-    process.engine_mut()?.take_next(peer, pattern, buf)
+    process.engine_mut()?.take_next::<BY_ROUTE>(peer, pattern, buf)
 }
 
 /// A blocking receive into elements of a predefined type, and any other.
@@ -296,7 +295,7 @@ fn receive_contiguous(message: MessageArguments, status: StatusOut<'_>) -> Resul
     let mut process = enter();
     // Where the lock is used, nobody has looked yet.
     if threaded()
-        && let Some((envelope, bytes)) = take_next(&mut process, &message)
+        && let Some((envelope, bytes)) = take_next::<true>(&mut process, &message)
     {
         status.store_received(&envelope, bytes as u64);
         return Ok(());

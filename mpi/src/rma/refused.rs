@@ -2,20 +2,26 @@
 
 use crate::core::error::{Error, fail};
 use tern_abi::*;
-use tern_engine::rma::TargetRefusal;
+use tern_engine::rma::{RefusedAccess, TargetRefusal};
 
 /// The error of an access that its target refuses.
 #[cold]
-pub fn refused(which: &str, refusal: TargetRefusal) -> Box<Error> {
-    match refusal {
+pub fn refused(which: &str, RefusedAccess { why, at }: RefusedAccess) -> Box<Error> {
+    let from = match at {
+        RefusedAccess::SOMEWHERE => String::new(),
+        at => format!(" from displacement {at:#x} (in bytes) on"),
+    };
+    match why {
         TargetRefusal::Outside => fail(
             MPI_ERR_RMA_RANGE,
-            format!("{which} was refused by that rank: not all of the bytes are attached to its window"),
+            format!(
+                "{which} was refused by that rank: not all of the bytes{from} are attached to its window"
+            ),
         ),
         TargetRefusal::Unmapped => fail(
             MPI_ERR_RMA_RANGE,
             format!(
-                "{which} was refused by that rank: not all of the bytes are memory of its process, or may be written"
+                "{which} was refused by that rank: not all of the bytes{from} are memory of its process, or may be written"
             ),
         ),
         TargetRefusal::Malformed => fail(

@@ -387,23 +387,30 @@ impl Transport for Fabric {
     fn send_short(&mut self, peer: Peer, header: &Header, payload: ContiguousBuf) -> bool {
         match &mut self.shm {
             Some(shm) if peer != self.me => shm.send_short(peer, header, payload),
-            _ => match &mut self.network {
-                Some(network) if peer != self.me => network.send_short(peer, header, payload),
-                _ => false,
-            },
+            _ => false,
         }
     }
 
     #[inline(always)]
     fn next_short(&mut self, peer: Peer) -> Option<(Header, ShortPayload<'_>)> {
+        self.shm.as_mut()?.next_short(peer)
+    }
+
+    #[inline(always)]
+    fn pass_short(&mut self, peer: Peer) {
+        if let Some(shm) = &mut self.shm {
+            shm.pass_short(peer);
+        }
+    }
+
+    fn next_short_by_route(&mut self, peer: Peer) -> Option<(Header, ShortPayload<'_>)> {
         match &mut self.shm {
             Some(shm) => shm.next_short(peer),
             None => self.network.as_mut()?.next_short(peer),
         }
     }
 
-    #[inline(always)]
-    fn pass_short(&mut self, peer: Peer) {
+    fn pass_short_by_route(&mut self, peer: Peer) {
         match (&mut self.shm, &mut self.network) {
             (Some(shm), _) => shm.pass_short(peer),
             (None, Some(network)) => network.pass_short(peer),

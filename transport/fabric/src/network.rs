@@ -21,7 +21,6 @@ use crate::tally::Tally;
 use tern_datagram::Urtp;
 use tern_datagram::link::address_for_all;
 use tern_datagram::probe::Observation;
-use tern_mem::ContiguousBuf;
 use tern_ofi::{Ofi, OfiBell, OfiError, Opened, ProviderChoice, split};
 use tern_shm::abroad::memory_file;
 use tern_shm::bell::Bell;
@@ -576,16 +575,6 @@ impl Network {
         }
     }
 
-    /// The memory by which messages go to a peer, and its number there.
-    #[inline]
-    fn memory_to(&mut self, peer: Peer) -> Option<(&mut Shm, Peer)> {
-        let here = self.here.as_mut()?;
-        match here.index(peer) {
-            Some(index) => Some((&mut here.shm, index)),
-            None => self.pairs.as_mut()?.way(peer),
-        }
-    }
-
     /// The memory by which a peer's messages come, and its number there.
     #[inline]
     fn memory_from(&mut self, peer: Peer) -> Option<(&mut Shm, Peer)> {
@@ -596,13 +585,7 @@ impl Network {
         }
     }
 
-    /// See [`Transport::send_short`].
-    #[inline(never)]
-    pub(super) fn send_short(&mut self, peer: Peer, header: &Header, payload: ContiguousBuf) -> bool {
-        self.memory_to(peer).is_some_and(|(shm, index)| shm.send_short(index, header, payload))
-    }
-
-    /// See [`Transport::next_short`]. It counts as a poll, so that sockets are looked at as often as without it.
+    /// See [`Transport::next_short_by_route`]. It counts as a poll, so that sockets are looked at as often as without it.
     #[inline]
     pub(super) fn next_short(&mut self, peer: Peer) -> Option<(Header, ShortPayload<'_>)> {
         if self.polls_left == 0 {
@@ -612,7 +595,7 @@ impl Network {
         shm.next_short(index)
     }
 
-    /// See [`Transport::pass_short`].
+    /// See [`Transport::pass_short_by_route`].
     #[inline]
     pub(super) fn pass_short(&mut self, peer: Peer) {
         if let Some((shm, index)) = self.memory_from(peer) {
