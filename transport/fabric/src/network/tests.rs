@@ -74,15 +74,21 @@ fn the_last_look_before_sleeping_is_at_the_network_too() {
     }
 }
 
-/// However busy shared memory is, what comes over the network is found.
-#[test]
-fn messages_of_neighbors_do_not_hide_those_from_afar() {
+/// A message from afar has come and been taken, and another one waits.
+fn one_from_afar() -> ([Fabric; 3], Keeper, Vec<u8>) {
     let (mut ranks, mut sink) = (job(), one_by_one());
     let mut payload = pattern(1, 8);
     send(&mut ranks[2], 0, 1, &mut payload).unwrap();
     receive(&mut ranks, &mut sink, 1);
     send(&mut ranks[2], 0, 1, &mut payload).unwrap();
     std::thread::sleep(Duration::from_millis(20));
+    (ranks, sink, payload)
+}
+
+/// However busy shared memory is, what comes over the network is found.
+#[test]
+fn messages_of_neighbors_do_not_hide_those_from_afar() {
+    let (mut ranks, mut sink, mut payload) = one_from_afar();
     let mut near = 0;
     while sink.received.len() == 1 + near {
         assert!(near <= 2 * POLLS_PER_TCP_POLL_NEAR as usize, "the network is not looked at");
@@ -95,12 +101,7 @@ fn messages_of_neighbors_do_not_hide_those_from_afar() {
 /// The same while a neighbor's messages are taken without a poll, as blocking receives do.
 #[test]
 fn messages_that_need_no_poll_do_not_hide_those_from_afar() {
-    let (mut ranks, mut sink) = (job(), one_by_one());
-    let mut payload = pattern(1, 8);
-    send(&mut ranks[2], 0, 1, &mut payload).unwrap();
-    receive(&mut ranks, &mut sink, 1);
-    send(&mut ranks[2], 0, 1, &mut payload).unwrap();
-    std::thread::sleep(Duration::from_millis(20));
+    let (mut ranks, mut sink, mut payload) = one_from_afar();
     let (mut near, mut polls) = (0, 0);
     while sink.received.len() == 1 + polls {
         assert!(near <= 2 * POLLS_PER_TCP_POLL_NEAR as usize, "the network is not looked at");
