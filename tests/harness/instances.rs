@@ -75,7 +75,7 @@ impl Instance {
         self.environment.contains(&("TERN_TRANSPORT", "ofi"))
     }
 
-    /// Those of a program's numbers of ranks for which it runs under this instance, at most `count` of them.
+    /// Those of a program's numbers of ranks for which it runs under this instance: `count` of them at most, or as many as it runs.
     pub(crate) fn ranks_of(&self, program: &str, numbers: &[usize], count: Option<usize>) -> Vec<usize> {
         let numbers: Vec<usize> = numbers.iter().copied().filter(|&ranks| ranks <= self.ranks.max).collect();
         let count = count.unwrap_or(self.ranks.count).min(numbers.len());

@@ -120,45 +120,54 @@ impl Pairs {
         })
     }
 
+    /// What this process shares with another one, if there is something: of ranks of this world there is nothing.
+    #[inline]
+    fn pair(&self, peer: Peer) -> Option<&ProcessPair> {
+        match self.others.get(peer.wrapping_sub(self.size) as usize)? {
+            OtherProcess::Made(pair) => Some(pair),
+            _ => None,
+        }
+    }
+
+    /// The same, to use it.
+    #[inline]
+    fn pair_mut(&mut self, peer: Peer) -> Option<&mut ProcessPair> {
+        match self.others.get_mut(peer.wrapping_sub(self.size) as usize)? {
+            OtherProcess::Made(pair) => Some(pair),
+            _ => None,
+        }
+    }
+
     /// The memory by which messages go to a process, and its number there.
     #[inline]
     pub(super) fn way(&mut self, peer: Peer) -> Option<(&mut Shm, Peer)> {
-        match self.others.get_mut(peer.wrapping_sub(self.size) as usize) {
-            Some(OtherProcess::Made(pair)) if pair.writes => Some((&mut pair.shm, pair.index)),
-            _ => None,
-        }
+        self.pair_mut(peer).filter(|pair| pair.writes).map(|pair| (&mut pair.shm, pair.index))
     }
 
     /// The memory by which a process's messages come, and its number there.
     #[inline]
     pub(super) fn way_from(&mut self, peer: Peer) -> Option<(&mut Shm, Peer)> {
-        match self.others.get_mut(peer.wrapping_sub(self.size) as usize) {
-            Some(OtherProcess::Made(pair)) if pair.reads => Some((&mut pair.shm, pair.index)),
-            _ => None,
-        }
+        self.pair_mut(peer).filter(|pair| pair.reads).map(|pair| (&mut pair.shm, pair.index))
     }
 
     /// Whether messages go to a process by memory.
     pub(super) fn is_near(&self, peer: Peer) -> bool {
-        matches!(self.others.get(peer.wrapping_sub(self.size) as usize), Some(OtherProcess::Made(pair)) if pair.writes)
+        self.pair(peer).is_some_and(|pair| pair.writes)
     }
 
     /// Whether [`Pairs::memory`] has some.
     pub(super) fn has_memory(&self, peer: Peer) -> bool {
-        matches!(self.others.get(peer.wrapping_sub(self.size) as usize), Some(OtherProcess::Made(pair)) if pair.agreed)
+        self.pair(peer).is_some_and(|pair| pair.agreed)
     }
 
     /// The memory of a process for copies, which may be taken before messages go by it.
     pub(super) fn memory(&mut self, peer: Peer) -> Option<(&mut Shm, Peer)> {
-        match self.others.get_mut(peer.wrapping_sub(self.size) as usize) {
-            Some(OtherProcess::Made(pair)) if pair.agreed => Some((&mut pair.shm, pair.index)),
-            _ => None,
-        }
+        self.pair_mut(peer).filter(|pair| pair.agreed).map(|pair| (&mut pair.shm, pair.index))
     }
 
     /// Wakes a process that may sleep.
     pub(super) fn ring(&self, peer: Peer) {
-        if let Some(OtherProcess::Made(pair)) = self.others.get(peer.wrapping_sub(self.size) as usize) {
+        if let Some(pair) = self.pair(peer) {
             pair.shm.ring(pair.index);
         }
     }
@@ -256,10 +265,7 @@ impl Pairs {
             self.read_all(tcp);
         }
         for peer in &self.made {
-            if let Some(OtherProcess::Made(pair)) = self.others.get((peer - self.size) as usize)
-                && pair.agreed
-                && !pair.writes
-            {
+            if self.pair(*peer).is_some_and(|pair| pair.agreed && !pair.writes) {
                 sink.nearer(*peer);
             }
         }
