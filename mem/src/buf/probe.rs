@@ -8,6 +8,7 @@
 use std::fs::File;
 use std::io::{self, Read};
 use std::os::fd::{AsRawFd, FromRawFd};
+use std::sync::OnceLock;
 
 use super::{BufKind, IoVec, UserBuf};
 use crate::limits::{PAGE_BYTES, PROBED_PIECES};
@@ -99,24 +100,35 @@ impl UserBuf {
     }
 }
 
-/// Since Linux 5.14; before, a pipe tells.
+/// Since Linux 5.14. Before, and where something else answers for Linux and takes every advice, a pipe tells.
 fn is_present(piece: &IoVec, writes: bool) -> bool {
+    let made_present = if populating_tells() { populate(piece, writes) } else { None };
+    made_present.unwrap_or_else(|| {
+        let base = std::ptr::with_exposed_provenance_mut(piece.base);
+        // SAFETY: nothing uses it but the probe, which asks the kernel.
+        let buf = unsafe { UserBuf::contiguous(base, piece.len) };
+        let bad = if writes { buf.unwritable(0, piece.len) } else { buf.unreadable(0, piece.len) };
+        bad.is_none()
+    })
+}
+
+/// Whether the pages could be made present, where the kernel knows how to.
+fn populate(piece: &IoVec, writes: bool) -> Option<bool> {
     let first = piece.base & !(PAGE_BYTES - 1);
-    let Some(end) = piece.base.checked_add(piece.len) else { return false };
+    let Some(end) = piece.base.checked_add(piece.len) else { return Some(false) };
     let page = std::ptr::with_exposed_provenance_mut::<libc::c_void>(first);
     let advice = if writes { libc::MADV_POPULATE_WRITE } else { libc::MADV_POPULATE_READ };
     // SAFETY: the kernel checks the addresses, and changes no byte.
     if unsafe { libc::madvise(page, end - first, advice) } == 0 {
-        return true;
+        return Some(true);
     }
-    if io::Error::last_os_error().raw_os_error() != Some(libc::EINVAL) {
-        return false;
-    }
-    let base = std::ptr::with_exposed_provenance_mut(piece.base);
-    // SAFETY: nothing uses it but the probe, which asks the kernel.
-    let buf = unsafe { UserBuf::contiguous(base, piece.len) };
-    let bad = if writes { buf.unwritable(0, piece.len) } else { buf.unreadable(0, piece.len) };
-    bad.is_none()
+    (io::Error::last_os_error().raw_os_error() != Some(libc::EINVAL)).then_some(false)
+}
+
+/// Whether the kernel refuses to make pages present where there is nothing. The emulator qemu refuses nothing.
+fn populating_tells() -> bool {
+    static ANSWER: OnceLock<bool> = OnceLock::new();
+    *ANSWER.get_or_init(|| populate(&IoVec { base: 0, len: 1 }, false) != Some(true))
 }
 
 fn is_bad_address() -> bool {
