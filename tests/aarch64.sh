@@ -22,9 +22,9 @@ main() {
     if (($# == 0)); then programs=($(basename -s .c tests/c/*.c)); fi
     for program in "${programs[@]}"; do
         if [[ $# == 0 && " $left_out " == *" $program "* ]]; then continue; fi
-        "$compiler" -O2 -pthread -I"$prefix/include" -Itests/c "tests/c/$program.c" -o "$place/$program" -L"$place" -lmpi_abi_c2f -lmpi_abi -lm
+        make_program "$program"
         run_program "$program" shm
-        run_program "$program" tcp
+        if ! grep -q '^ \* instances: default' "tests/c/$program.c"; then run_program "$program" tcp; fi
     done
     echo "$passed passed, $failed failed"
     ((failed == 0))
@@ -43,6 +43,17 @@ build_library() {
     aarch64-linux-gnu-ar -rcs "$place/libmpi_abi_c2f.a" "$place"/{handles,statuses}.o
 }
 
+# What runs is a script, so that programs can start themselves again by the name that they were called by.
+make_program() {
+    "$compiler" -O2 -pthread -I"$prefix/include" -Itests/c "tests/c/$1.c" -o "$place/$1.aarch64" \
+        -L"$place" -lmpi_abi_c2f -lmpi_abi -lm
+    cat >"$place/$1" <<EOF
+#!/bin/sh
+exec qemu-aarch64 -L /usr/aarch64-linux-gnu -E LD_LIBRARY_PATH="$place" -0 "\$0" "$place/$1.aarch64" "\$@"
+EOF
+    chmod +x "$place/$1"
+}
+
 # The most ranks of the program's header, but no more than four.
 ranks_of() {
     sed -n 's/^ \* ranks: //p' "tests/c/$1.c" | tr ' ' '\n' | awk '$1 <= 4 && $1 > most { most = $1 } END { print most ? most : 1 }'
@@ -50,8 +61,7 @@ ranks_of() {
 
 run_program() {
     local log="$place/$1.$2.log"
-    if TERN_TRANSPORT="$2" "$prefix/bin/mpirun" --timeout 120 -n "$(ranks_of "$1")" \
-        qemu-aarch64 -L /usr/aarch64-linux-gnu -E LD_LIBRARY_PATH="$place" "$place/$1" >"$log" 2>&1; then
+    if TERN_TRANSPORT="$2" "$prefix/bin/mpirun" --timeout 120 -n "$(ranks_of "$1")" "$place/$1" >"$log" 2>&1; then
         passed=$((passed + 1))
     else
         failed=$((failed + 1))
