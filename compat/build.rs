@@ -1,11 +1,11 @@
-//! Gives the library its name, and names the library that it needs. That one may not be built yet, so an empty library of
-//! its name is linked with: the functions are found when the program starts.
+//! Of both libraries for programs of other ABIs: gives the library its name, and names the library that it needs. That one may
+//! not be built yet, so an empty library of its name is linked with: the functions are found when the program starts.
 
 use std::path::Path;
 use std::process::Command;
 
 fn main() {
-    println!("cargo:rerun-if-changed=build.rs");
+    println!("cargo:rerun-if-changed=../build.rs");
     let folder = std::env::var("OUT_DIR").expect("cargo names a folder");
     let empty = Path::new(&folder).join("libmpi_abi.so");
     let compiler =
@@ -15,8 +15,13 @@ fn main() {
         .arg(&empty)
         .status();
     assert!(made.is_ok_and(|status| status.success()), "{compiler} cannot make {}", empty.display());
+    let library = match std::env::var("CARGO_PKG_NAME").as_deref() {
+        Ok("tern-mpich") => "libmpi.so.12",
+        Ok("tern-openmpi") => "libmpi.so.40",
+        other => panic!("{other:?} has no name for its library here"),
+    };
     for argument in [
-        "-Wl,-soname,libmpi.so.12",
+        format!("-Wl,-soname,{library}").as_str(),
         &format!("-L{folder}"),
         "-Wl,--no-as-needed",
         "-lmpi_abi",
