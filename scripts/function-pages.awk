@@ -132,7 +132,7 @@ END {
 }
 
 # A function with a large count is on the page of the one without.
-function write_page(name,    file, base, cell, i, count, part, summary) {
+function write_page(name,    file, base, cell, i, count, part, summary, large) {
     file = folder "/" name ".3"
     base = name
     sub(/_c$/, "", base)
@@ -153,7 +153,7 @@ function write_page(name,    file, base, cell, i, count, part, summary) {
     if (match(summary, /\. /)) summary = substr(summary, 1, RSTART)
     sub(/\.$/, "", summary)
     printf ".\\\" Tern\n.TH %s 3 \"\" \"Tern %s\" \"MPI\"\n", name, version >file
-    printf ".SH NAME\n%s \\- %s\n", name, escaped(summary) >file
+    printf ".SH NAME\n%s \\- %s\n", name, escaped(plain(summary)) >file
     printf ".SH SYNOPSIS\n.nf\n.B #include <mpi.h>\n\n%s\n", escaped(prototype[name]) >file
     if ((name "_c") in prototype) printf "%s\n", escaped(prototype[name "_c"]) >file
     if (name in interface) printf "\nUSE mpi_f08\n%s\n", escaped(interface[name]) >file
@@ -165,10 +165,12 @@ function write_page(name,    file, base, cell, i, count, part, summary) {
         if (part[1] == "") continue
         printf ".TP\n.B %s\n%s\n", part[1], parameter(part[2], part[3], part[4]) >file
     }
-    printf ".SH DESCRIPTION\n%s\n", escaped(said[name]) >file
+    printf ".SH DESCRIPTION\n%s\n", escaped(plain(said[name])) >file
     if (cell[3] != "") printf ".PP\nDeprecated since %s.\n", cell[3] >file
-    if ((name "_c") in prototype)
-        printf ".PP\n%s_c takes counts of the type MPI_Count. In Fortran, %s takes them, too.\n", name, name >file
+    if ((name "_c") in prototype) {
+        large = prototype[name "_c"] ~ /MPI_Count/ ? "counts of the type MPI_Count" : "displacement units of the type MPI_Aint"
+        printf ".PP\n%s_c takes %s. In Fortran, %s takes them, too.\n", name, large, name >file
+    }
     if (cell[2] == "int" && name !~ /^MPI_T_/) {
         printf ".SH ERRORS\nReturns MPI_SUCCESS, or an error code, after the error handler has been called.\n" >file
         printf "MPI_Error_string has its words, and MPI_Error_class its class.\n" >file
@@ -188,11 +190,15 @@ function parameter(type, kind, direction,    text) {
     return type ((direction in way) ? ", " way[direction] : "") (text == "" ? "" : ": " text)
 }
 
-# A text for roff: no line is a request, and no backslash an escape. Code in a comment has backticks.
+# A comment without what marks code and links in it.
+function plain(remark) {
+    gsub(/`|\[|\]/, "", remark)
+    return remark
+}
+
+# A text for roff: no line is a request, and no backslash an escape.
 function escaped(text) {
     gsub(/\\/, "\\e", text)
-    gsub(/`/, "", text)
-    gsub(/\[|\]/, "", text)
     gsub(/-/, "\\-", text)
     gsub(/\n[.']/, "\n\\\\\\&&", text)
     return text

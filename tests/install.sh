@@ -20,6 +20,7 @@ main() {
     check "whoever asks a wrapper may stop reading" may_stop_reading
     check "mpirun, mpiexec and the wrappers have manual pages" has_pages
     check "each function of MPI has a manual page" has_function_pages
+    check "manual pages declare functions as mpi.h does" declares_as_header
     check "shells complete tern, mpirun and mpiexec" has_completions
     check "notices name the crates inside with their licenses" has_notices
     check "zig knows what the library asks of the linker" zig_knows
@@ -107,6 +108,19 @@ has_function_pages() {
     (cd "$prefix/share/man" && groff -man -Tutf8 -ww -z man3/MPI_*.3) 2>"$work/groff"
     cat "$work/groff"
     [ ! -s "$work/groff" ]
+}
+
+# What the pages have of C between their header line and Fortran's or the end, in any order, is what the header declares.
+declares_as_header() {
+    plain='s/\\-/-/g; s/\\e/\\/g'
+    for page in "$prefix"/share/man/man3/MPI_*.3; do
+        sed -n '/^\.B #include/,/^\.fi\|^USE mpi_f08/p' "$page" | grep -v '^\.\|^USE' | sed "$plain"
+    done | tr -s ' \n' ' ' | sed 's/; /;\n/g' | sed 's/^ *//' | grep . | sort -u >"$work/on-pages"
+    [ "$(grep -c . "$work/on-pages")" -gt 600 ] || { echo "few declarations"; return 1; }
+    header=$(tr -s ' \n' ' ' <"$prefix/include/mpi.h")
+    while read -r declaration; do
+        case $header in *" $declaration"*) ;; *) echo "not so in mpi.h: $declaration" && return 1 ;; esac
+    done <"$work/on-pages"
 }
 
 has_completions() {

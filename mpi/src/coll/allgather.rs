@@ -11,7 +11,7 @@ use tern_abi::*;
 use tern_coll::{CollectiveCall, TypedCount};
 
 entry! {
-    /// From all to all, in the order of ranks.
+    /// Gathers a block of each process at all, in the order of ranks.
     safe fn MPI_Allgather, MPI_Allgather_c<W>(
         sendbuf: ChoiceBuf, sendcount: W::Count, sendtype: MPI_Datatype, recvbuf: ChoiceBufMut,
         recvcount: W::Count, recvtype: MPI_Datatype, comm: MPI_Comm,
@@ -21,7 +21,7 @@ entry! {
         blocking("MPI_Allgather", comm, |setup| allgather(setup, send, recv))
     }
 
-    /// From all to all, blocks of any length to any place.
+    /// Gathers blocks of any length at all processes, to any place.
     safe fn MPI_Allgatherv, MPI_Allgatherv_c<W>(
         sendbuf: ChoiceBuf, sendcount: W::Count, sendtype: MPI_Datatype, recvbuf: ChoiceBufMut,
         recvcounts: Array<'_, W::Count>, displs: Array<'_, W::Displ>, recvtype: MPI_Datatype, comm: MPI_Comm,

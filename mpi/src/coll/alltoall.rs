@@ -19,7 +19,7 @@ entry! {
         blocking("MPI_Alltoall", comm, |setup| alltoall(setup, send, recv))
     }
 
-    /// Blocks of any length, from and to any place.
+    /// Sends blocks of any length from each process to each, from and to any place.
     safe fn MPI_Alltoallv, MPI_Alltoallv_c<W>(
         sendbuf: ChoiceBuf, sendcounts: Array<'_, W::Count>, sdispls: Array<'_, W::Displ>, sendtype: MPI_Datatype,
         recvbuf: ChoiceBufMut, recvcounts: Array<'_, W::Count>, rdispls: Array<'_, W::Displ>, recvtype: MPI_Datatype,
@@ -30,7 +30,7 @@ entry! {
         blocking("MPI_Alltoallv", comm, |setup| alltoallv(setup, send, recv))
     }
 
-    /// Blocks of any length and datatype, displacements in bytes.
+    /// Sends blocks of any length and datatype from each process to each, displacements in bytes.
     safe fn MPI_Alltoallw, MPI_Alltoallw_c<W>(
         sendbuf: ChoiceBuf, sendcounts: Array<'_, W::Count>, sdispls: Array<'_, W::Displ>,
         sendtypes: Array<'_, MPI_Datatype>, recvbuf: ChoiceBufMut, recvcounts: Array<'_, W::Count>,

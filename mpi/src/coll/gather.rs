@@ -10,7 +10,7 @@ use tern_abi::*;
 use tern_coll::{CollectiveCall, TypedCount, Vector};
 
 entry! {
-    /// From all to the root, in the order of ranks.
+    /// Gathers a block of each process at the root, in the order of ranks.
     safe fn MPI_Gather, MPI_Gather_c<W>(
         sendbuf: ChoiceBuf, sendcount: W::Count, sendtype: MPI_Datatype, recvbuf: ChoiceBufMut,
         recvcount: W::Count, recvtype: MPI_Datatype, root: c_int, comm: MPI_Comm,
@@ -20,7 +20,7 @@ entry! {
         blocking("MPI_Gather", comm, |setup| gather(setup, send, recv, root))
     }
 
-    /// From all to the root, blocks of any length to any place.
+    /// Gathers blocks of any length at the root, to any place.
     safe fn MPI_Gatherv, MPI_Gatherv_c<W>(
         sendbuf: ChoiceBuf, sendcount: W::Count, sendtype: MPI_Datatype, recvbuf: ChoiceBufMut,
         recvcounts: Array<'_, W::Count>, displs: Array<'_, W::Displ>, recvtype: MPI_Datatype, root: c_int,

@@ -21,7 +21,7 @@ entry! {
         blocking("MPI_Neighbor_allgather", comm, |setup| allgather(setup, send, recv))
     }
 
-    /// The same to every destination, from the sources blocks of any length to any place.
+    /// The same block to every destination, from the sources blocks of any length to any place.
     safe fn MPI_Neighbor_allgatherv, MPI_Neighbor_allgatherv_c<W>(
         sendbuf: ChoiceBuf, sendcount: W::Count, sendtype: MPI_Datatype, recvbuf: ChoiceBufMut,
         recvcounts: Array<'_, W::Count>, displs: Array<'_, W::Displ>, recvtype: MPI_Datatype, comm: MPI_Comm,

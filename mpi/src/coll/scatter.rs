@@ -10,7 +10,7 @@ use tern_abi::*;
 use tern_coll::{CollectiveCall, TypedCount, Vector};
 
 entry! {
-    /// From the root to all, a block each.
+    /// Sends a block of the root to each process.
     safe fn MPI_Scatter, MPI_Scatter_c<W>(
         sendbuf: ChoiceBuf, sendcount: W::Count, sendtype: MPI_Datatype, recvbuf: ChoiceBufMut,
         recvcount: W::Count, recvtype: MPI_Datatype, root: c_int, comm: MPI_Comm,
@@ -20,7 +20,7 @@ entry! {
         blocking("MPI_Scatter", comm, |setup| scatter(setup, send, recv, root))
     }
 
-    /// From the root to all, blocks of any length from any place.
+    /// Sends blocks of any length and from any place of the root to each process.
     safe fn MPI_Scatterv, MPI_Scatterv_c<W>(
         sendbuf: ChoiceBuf, sendcounts: Array<'_, W::Count>, displs: Array<'_, W::Displ>, sendtype: MPI_Datatype,
         recvbuf: ChoiceBufMut, recvcount: W::Count, recvtype: MPI_Datatype, root: c_int, comm: MPI_Comm,

@@ -151,7 +151,7 @@ entry! {
         free_key::<MPI_Comm>(comm_keyval)
     }
 
-    /// Sets an attribute; an old value is deleted first.
+    /// Sets an attribute of a communicator; an old value is deleted first.
     safe fn MPI_Comm_set_attr(comm: MPI_Comm, comm_keyval: c_int, attribute_val: *mut c_void) on comm {
         set(comm, comm_keyval, AttributeValue(attribute_val))
     }

@@ -48,7 +48,7 @@ entry! {
         Ok(())
     }
 
-    /// This process's rank, or `MPI_UNDEFINED`.
+    /// This process's rank in a group, or `MPI_UNDEFINED`.
     safe fn MPI_Group_rank(group: MPI_Group, rank: Out<'_, c_int>) {
         let process = enter();
         let me = process.own_peer();
@@ -68,7 +68,7 @@ entry! {
         ranks2.store(ranks.iter().zip(translated).map(there))
     }
 
-    /// `MPI_IDENT`, `MPI_SIMILAR` or `MPI_UNEQUAL`.
+    /// Compares two groups: `MPI_IDENT`, `MPI_SIMILAR` or `MPI_UNEQUAL`.
     safe fn MPI_Group_compare(group1: MPI_Group, group2: MPI_Group, result: Out<'_, c_int>) {
         let (one, two) = two(group1, group2)?;
         result.set(match one.compare(&two) {
@@ -97,28 +97,28 @@ entry! {
         make(newgroup, group1, one.difference(&two))
     }
 
-    /// The members of these ranks, in this order.
+    /// A group of the members of these ranks, in this order.
     safe fn MPI_Group_incl(group: MPI_Group, n: c_int, ranks: Array<'_, c_int>, newgroup: Out<'_, MPI_Group>) {
         let whole = enter().group(group)?;
         let ranks = distinct(ranks.of(length(n)?)?.iter().copied(), &whole)?;
         make(newgroup, group, whole.include(ranks))
     }
 
-    /// All members but those of these ranks.
+    /// A group of all members but those of these ranks.
     safe fn MPI_Group_excl(group: MPI_Group, n: c_int, ranks: Array<'_, c_int>, newgroup: Out<'_, MPI_Group>) {
         let whole = enter().group(group)?;
         let ranks = distinct(ranks.of(length(n)?)?.iter().copied(), &whole)?;
         make(newgroup, group, whole.exclude(ranks))
     }
 
-    /// The members of these ranges of ranks, in this order.
+    /// A group of the members of these ranges of ranks, in this order.
     safe fn MPI_Group_range_incl(group: MPI_Group, n: c_int, ranges: Array<'_, [c_int; 3]>, newgroup: Out<'_, MPI_Group>) {
         let whole = enter().group(group)?;
         let ranks = distinct(in_ranges(ranges.of(length(n)?)?)?, &whole)?;
         make(newgroup, group, whole.include(ranks))
     }
 
-    /// All members but those of these ranges.
+    /// A group of all members but those of these ranges of ranks.
     safe fn MPI_Group_range_excl(group: MPI_Group, n: c_int, ranges: Array<'_, [c_int; 3]>, newgroup: Out<'_, MPI_Group>) {
         let whole = enter().group(group)?;
         let ranks = distinct(in_ranges(ranges.of(length(n)?)?)?, &whole)?;

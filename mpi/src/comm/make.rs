@@ -25,7 +25,7 @@ entry! {
         Ok(())
     }
 
-    /// The same, with other hints.
+    /// A copy of a communicator as by `MPI_Comm_dup`, with other hints.
     safe fn MPI_Comm_dup_with_info(comm: MPI_Comm, info: MPI_Info, newcomm: Result<Handed<'_, MPI_Comm>>) on comm {
         let arguments = newcomm.and_then(|newcomm| Ok((newcomm, enter().hints(info)?)));
         let (newcomm, hints) = met("MPI_Comm_dup_with_info", comm, arguments)?;
@@ -33,7 +33,8 @@ entry! {
         Ok(())
     }
 
-    /// The same without waiting: the members need not ask each other (see [`Contexts`]).
+    /// Starts to copy a communicator as `MPI_Comm_dup` does, without waiting. The members need not ask each other (see
+    /// [`Contexts`]).
     safe fn MPI_Comm_idup(comm: MPI_Comm, newcomm: Result<Handed<'_, MPI_Comm>>, request: Result<Out<'_, MPI_Request>>) on comm {
         let arguments = newcomm.map(|newcomm| (newcomm, None));
         idup("MPI_Comm_idup", comm, arguments, request)

@@ -36,7 +36,7 @@ entry! {
         Ok(())
     }
 
-    /// Whether it is an intercommunicator.
+    /// Whether a communicator is an intercommunicator.
     safe fn MPI_Comm_test_inter(comm: MPI_Comm, flag: Out<'_, c_int>) on comm {
         flag.set(c_int::from(enter().comm(comm)?.remote.is_some()));
         Ok(())
@@ -58,7 +58,7 @@ entry! {
         Ok(())
     }
 
-    /// `MPI_IDENT`, `MPI_CONGRUENT`, `MPI_SIMILAR` or `MPI_UNEQUAL`.
+    /// Compares two communicators: `MPI_IDENT`, `MPI_CONGRUENT`, `MPI_SIMILAR` or `MPI_UNEQUAL`.
     safe fn MPI_Comm_compare(comm1: MPI_Comm, comm2: MPI_Comm, result: Out<'_, c_int>) on comm1 {
         let process = enter();
         let (one, two) = (process.comm(comm1)?, process.comm(comm2)?);
@@ -72,7 +72,7 @@ entry! {
         Ok(())
     }
 
-    /// The name; the null handle has one too (section 7.8).
+    /// The name of a communicator; the null handle has one too (section 7.8).
     safe fn MPI_Comm_get_name(comm: MPI_Comm, comm_name: OutText<'_>, resultlen: Out<'_, c_int>) on comm {
         let process = enter();
         let name = if comm == MPI_COMM_NULL { "MPI_COMM_NULL" } else { &process.comm(comm)?.name };
@@ -90,7 +90,7 @@ entry! {
         Ok(())
     }
 
-    /// The hints in use, as a new object.
+    /// The hints that a communicator uses, as a new object.
     safe fn MPI_Comm_get_info(comm: MPI_Comm, info_used: Out<'_, MPI_Info>) on comm {
         let mut process = enter();
         let given = process.comm(comm)?.info.only(&KNOWN_HINTS);

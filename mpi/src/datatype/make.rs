@@ -19,19 +19,19 @@ entry! {
         make(newtype, |types| Ok(Datatype::contiguous(form::<W>(), count.into(), types.get(oldtype)?)?))
     }
 
-    /// Equal blocks at a distance given in elements.
+    /// Makes a datatype of equal blocks at a distance given in elements.
     safe fn MPI_Type_vector, MPI_Type_vector_c<W>(count: W::Count, blocklength: W::Count, stride: W::Count, oldtype: MPI_Datatype, newtype: Handed<'_, MPI_Datatype>) {
         let (count, blocklength, stride) = (count.into(), blocklength.into(), stride.into());
         make(newtype, |types| Ok(Datatype::vector(form::<W>(), count, blocklength, stride, types.get(oldtype)?)?))
     }
 
-    /// Equal blocks at a distance given in bytes.
+    /// Makes a datatype of equal blocks at a distance given in bytes.
     safe fn MPI_Type_create_hvector, MPI_Type_create_hvector_c<W>(count: W::Count, blocklength: W::Count, stride: W::Address, oldtype: MPI_Datatype, newtype: Handed<'_, MPI_Datatype>) {
         let (count, blocklength, stride) = (count.into(), blocklength.into(), stride.wide());
         make(newtype, |types| Ok(Datatype::hvector(form::<W>(), count, blocklength, stride, types.get(oldtype)?)?))
     }
 
-    /// Blocks at displacements given in elements.
+    /// Makes a datatype of blocks at displacements given in elements.
     safe fn MPI_Type_indexed, MPI_Type_indexed_c<W>(count: W::Count, array_of_blocklengths: Array<'_, W::Count>, array_of_displacements: Array<'_, W::Count>, oldtype: MPI_Datatype, newtype: Handed<'_, MPI_Datatype>) {
         let len = length(count.into())?;
         let lengths = counts::<W>(array_of_blocklengths, len)?;
@@ -39,7 +39,7 @@ entry! {
         make(newtype, |types| Ok(Datatype::indexed(form::<W>(), &lengths, &displacements, types.get(oldtype)?)?))
     }
 
-    /// Blocks at displacements given in bytes.
+    /// Makes a datatype of blocks at displacements given in bytes.
     safe fn MPI_Type_create_hindexed, MPI_Type_create_hindexed_c<W>(count: W::Count, array_of_blocklengths: Array<'_, W::Count>, array_of_displacements: Array<'_, W::Address>, oldtype: MPI_Datatype, newtype: Handed<'_, MPI_Datatype>) {
         let len = length(count.into())?;
         let lengths = counts::<W>(array_of_blocklengths, len)?;
@@ -73,7 +73,7 @@ entry! {
         })
     }
 
-    /// A part of an array (section 5.1.3).
+    /// Makes a datatype of a part of an array (section 5.1.3).
     safe fn MPI_Type_create_subarray, MPI_Type_create_subarray_c<W>(ndims: c_int, array_of_sizes: Array<'_, W::Count>, array_of_subsizes: Array<'_, W::Count>, array_of_starts: Array<'_, W::Count>, order: c_int, oldtype: MPI_Datatype, newtype: Handed<'_, MPI_Datatype>) {
         let dims = dimensions(ndims)?;
         let sizes = counts::<W>(array_of_sizes, dims)?;
@@ -95,7 +95,7 @@ entry! {
         make(newtype, |types| Ok(Datatype::darray(form::<W>(), &whole, types.get(oldtype)?)?))
     }
 
-    /// New bounds (section 5.1.7).
+    /// Makes a datatype of another with new bounds (section 5.1.7).
     safe fn MPI_Type_create_resized, MPI_Type_create_resized_c<W>(oldtype: MPI_Datatype, lb: W::Address, extent: W::Address, newtype: Handed<'_, MPI_Datatype>) {
         let (lb, extent) = (lb.wide(), extent.wide());
         make(newtype, |types| Ok(Datatype::resized(form::<W>(), lb, extent, types.get(oldtype)?)?))
@@ -116,7 +116,7 @@ entry! {
         make_f90(newtype, Datatype::f90_integer(r)?)
     }
 
-    /// A copy with a handle of its own.
+    /// A copy of a datatype, with a handle of its own.
     safe fn MPI_Type_dup(oldtype: MPI_Datatype, newtype: Handed<'_, MPI_Datatype>) {
         let attributes = attributes::copy_type(oldtype)?;
         let copy = insert(|types| Ok(types.get(oldtype)?.dup()))?;

@@ -44,7 +44,7 @@ entry! {
         advance(position, elements.pack_external(to)?)
     }
 
-    /// Unpacks elements in that representation.
+    /// Unpacks elements in a representation such as `external32`.
     safe fn MPI_Unpack_external, MPI_Unpack_external_c<W>(datarep: Cow<'_, str>, inbuf: ChoiceBuf, insize: W::Address, position: &mut W::Address, outbuf: ChoiceBufMut, outcount: W::Count, datatype: MPI_Datatype) {
         external32(&datarep)?;
         let elements = PackedElements::new("outcount", outbuf.into(), outcount.into(), datatype, None)?;
@@ -52,7 +52,7 @@ entry! {
         advance(position, elements.unpack_external(from)?)
     }
 
-    /// Bytes that elements take in that representation.
+    /// Bytes that elements take in a representation such as `external32`.
     safe fn MPI_Pack_external_size, MPI_Pack_external_size_c<W>(datarep: Cow<'_, str>, incount: W::Count, datatype: MPI_Datatype, size: Out<'_, W::Address>) {
         external32(&datarep)?;
         let incount = count("incount", incount.into())? as i64;

@@ -19,7 +19,7 @@ entry! {
         put(size, find(datatype)?.size())
     }
 
-    /// The same with a large result (deprecated form).
+    /// The bytes of a datatype without its gaps, as a large result (deprecated form).
     safe fn MPI_Type_size_x(datatype: MPI_Datatype, size: Out<'_, MPI_Count>) {
         put(size, find(datatype)?.size())
     }
@@ -31,7 +31,7 @@ entry! {
         put(extent, datatype.extent())
     }
 
-    /// The same with large results (deprecated form).
+    /// The lower bound and extent of a datatype, as large results (deprecated form).
     safe fn MPI_Type_get_extent_x(datatype: MPI_Datatype, lb: Out<'_, MPI_Count>, extent: Out<'_, MPI_Count>) {
         let datatype = find(datatype)?;
         put(lb, datatype.lb())?;
@@ -45,7 +45,7 @@ entry! {
         put(true_extent, datatype.true_extent())
     }
 
-    /// The same with large results (deprecated form).
+    /// The true lower bound and extent of a datatype, as large results (deprecated form).
     safe fn MPI_Type_get_true_extent_x(datatype: MPI_Datatype, true_lb: Out<'_, MPI_Count>, true_extent: Out<'_, MPI_Count>) {
         let datatype = find(datatype)?;
         put(true_lb, datatype.true_lb())?;
@@ -102,7 +102,7 @@ entry! {
         Ok(())
     }
 
-    /// The type's name; empty if it has none.
+    /// The name of a datatype; empty if it has none.
     safe fn MPI_Type_get_name(datatype: MPI_Datatype, type_name: OutText<'_>, resultlen: Out<'_, c_int>) {
         let mut process = running()?;
         let name = match datatype {

@@ -156,7 +156,7 @@ entry! {
         Ok(())
     }
 
-    /// Takes a code of the program's out.
+    /// Removes an error code that the program has added.
     safe fn MPI_Remove_error_code(errorcode: c_int) {
         let mut process = enter_anyway();
         process.objects.errors.check_added(errorcode)?;

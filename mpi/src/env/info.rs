@@ -75,7 +75,7 @@ entry! {
         Ok(())
     }
 
-    /// A new object with what `MPI_INFO_ENV` has, for these arguments (section 11.2.1).
+    /// A new info object with what `MPI_INFO_ENV` has, for these arguments (section 11.2.1).
     safe fn MPI_Info_create_env(argc: c_int, argv: Arguments<'_>, info: Out<'_, MPI_Info>) {
         let arguments = argv.of(argc);
         let mut process = enter_anyway();
@@ -160,7 +160,7 @@ entry! {
         Ok(())
     }
 
-    /// A copy with the same keys in the same order.
+    /// A copy of an info object, with the same keys in the same order.
     safe fn MPI_Info_dup(info: MPI_Info, newinfo: Out<'_, MPI_Info>) {
         let mut process = enter_anyway();
         let copy = process.info(info)?.clone();

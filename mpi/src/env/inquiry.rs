@@ -25,7 +25,7 @@ entry! {
         Ok(())
     }
 
-    /// The name of this machine (section 9.1.3).
+    /// The name of this host (section 9.1.3).
     safe fn MPI_Get_processor_name(name: OutText<'_>, resultlen: Out<'_, c_int>) {
         enter().engine()?;
         resultlen.set(name.store(&host_name(), MPI_MAX_PROCESSOR_NAME as usize));

@@ -123,7 +123,7 @@ entry! {
         Ok(())
     }
 
-    /// What is in use of the hints given at the start.
+    /// The hints given to a session that are in use.
     safe fn MPI_Session_get_info(session: MPI_Session, info_used: Out<'_, MPI_Info>) on session {
         let mut process = enter();
         let kinds = memory_kinds::supported(&process.session(session)?.memory_kinds);

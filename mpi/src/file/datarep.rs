@@ -49,7 +49,7 @@ enum Conversion {
 }
 
 entry! {
-    /// Registers a representation; no file is concerned.
+    /// Registers a data representation of the program's; no file is concerned.
     safe fn MPI_Register_datarep(
         datarep: Cow<'_, str>, read_conversion_fn: Option<MPI_Datarep_conversion_function>,
         write_conversion_fn: Option<MPI_Datarep_conversion_function>,

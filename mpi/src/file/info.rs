@@ -26,7 +26,7 @@ entry! {
         changed.adopt(&mut enter(), fh)
     }
 
-    /// The hints in use, as a new object.
+    /// The hints that a file uses, as a new object.
     safe fn MPI_File_get_info(fh: MPI_File, info_used: Out<'_, MPI_Info>) on fh {
         let mut process = enter();
         let used = used(&process, process.file(fh)?);

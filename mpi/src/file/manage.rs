@@ -55,7 +55,7 @@ entry! {
         Ok(())
     }
 
-    /// Whether all that overlaps is as if it came one after the other.
+    /// Sets whether accesses that overlap are as if they came one after the other.
     safe fn MPI_File_set_atomicity(fh: MPI_File, flag: c_int) on fh {
         let facts = facts(fh)?;
         let ready = compared("MPI_File_set_atomicity", comm(fh)?, facts.expect_idle())?;

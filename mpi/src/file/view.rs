@@ -17,7 +17,7 @@ use tern_abi::*;
 use tern_io::{BadView, View};
 
 entry! {
-    /// Sets this rank's view; all call. Pointers go to its beginning.
+    /// Sets this rank's view of a file; all call. Pointers go to its beginning.
     safe fn MPI_File_set_view(
         fh: MPI_File, disp: MPI_Offset, etype: MPI_Datatype, filetype: MPI_Datatype, datarep: Result<Cow<'_, str>>,
         info: MPI_Info,

@@ -16,17 +16,17 @@ entry! {
         attach(BufferOwner::Process, buffer, size.into())
     }
 
-    /// Detaches it, once its messages have left.
+    /// Detaches the buffer of messages in buffered mode, once its messages have left.
     safe fn MPI_Buffer_detach, MPI_Buffer_detach_c<W>(buffer_addr: OutPointer<'_>, size: Out<'_, W::Count>) {
         hand_back("MPI_Buffer_detach", BufferOwner::Process, buffer_addr, size)
     }
 
-    /// Waits until its messages have left.
+    /// Waits until the messages of a buffer have left.
     safe fn MPI_Buffer_flush() {
         flush("MPI_Buffer_flush", BufferOwner::Process)
     }
 
-    /// The same as `MPI_Buffer_flush`, as a request.
+    /// Starts to wait until a buffer's messages have left: `MPI_Buffer_flush` as a request.
     safe fn MPI_Buffer_iflush(request: Out<'_, MPI_Request>) {
         iflush(BufferOwner::Process, request)
     }
@@ -36,17 +36,17 @@ entry! {
         attach(BufferOwner::Comm(comm), buffer, size.into())
     }
 
-    /// Detaches it, once its messages have left.
+    /// Detaches a communicator's buffer, once its messages have left.
     safe fn MPI_Comm_detach_buffer, MPI_Comm_detach_buffer_c<W>(comm: MPI_Comm, buffer_addr: OutPointer<'_>, size: Out<'_, W::Count>) on comm {
         hand_back("MPI_Comm_detach_buffer", BufferOwner::Comm(comm), buffer_addr, size)
     }
 
-    /// Waits until its messages have left.
+    /// Waits until the messages of a communicator's buffer have left.
     safe fn MPI_Comm_flush_buffer(comm: MPI_Comm) on comm {
         flush("MPI_Comm_flush_buffer", BufferOwner::Comm(comm))
     }
 
-    /// The same as `MPI_Comm_flush_buffer`, as a request.
+    /// Starts to wait until the messages of a communicator's buffer have left: `MPI_Comm_flush_buffer` as a request.
     safe fn MPI_Comm_iflush_buffer(comm: MPI_Comm, request: Out<'_, MPI_Request>) on comm {
         iflush(BufferOwner::Comm(comm), request)
     }
@@ -56,17 +56,17 @@ entry! {
         attach(BufferOwner::Session(session), buffer, size.into())
     }
 
-    /// Detaches it, once its messages have left.
+    /// Detaches a session's buffer, once its messages have left.
     safe fn MPI_Session_detach_buffer, MPI_Session_detach_buffer_c<W>(session: MPI_Session, buffer_addr: OutPointer<'_>, size: Out<'_, W::Count>) on session {
         hand_back("MPI_Session_detach_buffer", BufferOwner::Session(session), buffer_addr, size)
     }
 
-    /// Waits until its messages have left.
+    /// Waits until the messages of a session's buffer have left.
     safe fn MPI_Session_flush_buffer(session: MPI_Session) on session {
         flush("MPI_Session_flush_buffer", BufferOwner::Session(session))
     }
 
-    /// The same as `MPI_Session_flush_buffer`, as a request.
+    /// Starts to wait until the messages of a session's buffer have left: `MPI_Session_flush_buffer` as a request.
     safe fn MPI_Session_iflush_buffer(session: MPI_Session, request: Out<'_, MPI_Request>) on session {
         iflush(BufferOwner::Session(session), request)
     }

@@ -39,7 +39,7 @@ entry! {
         }
     }
 
-    /// Waits for all (section 3.7.5).
+    /// Waits for all of some requests (section 3.7.5).
     safe fn MPI_Waitall(count: c_int, array_of_requests: OutArray<'_, MPI_Request>, statuses: StatusArray<'_>) {
         let requests = slice(count, array_of_requests)?;
         let taken = enter().take_well(requests, statuses);
@@ -65,7 +65,7 @@ entry! {
         faults.verdict(requests.len())
     }
 
-    /// Waits for any one (section 3.7.5).
+    /// Waits for any one of some requests (section 3.7.5).
     safe fn MPI_Waitany(count: c_int, array_of_requests: OutArray<'_, MPI_Request>, index: Out<'_, c_int>, status: StatusOut<'_>) {
         let requests = slice(count, array_of_requests)?;
         let found = wait_for("MPI_Waitany", requests)?;
@@ -104,7 +104,7 @@ entry! {
         take_some(Some(first), requests, outcount, array_of_indices, statuses)
     }
 
-    /// Takes all that are complete.
+    /// Takes all of some requests that are complete.
     safe fn MPI_Testsome(incount: c_int, array_of_requests: OutArray<'_, MPI_Request>, outcount: Out<'_, c_int>, array_of_indices: OutArray<'_, c_int>, statuses: StatusArray<'_>) {
         let requests = slice(incount, array_of_requests)?;
         if requests.iter().all(is_inactive) {
@@ -126,13 +126,13 @@ entry! {
         freed.map_or(Ok(()), |callback| callback())
     }
 
-    /// Asks for one request without taking it (section 3.7.6).
+    /// Asks whether a request is complete, without freeing it (section 3.7.6).
     safe fn MPI_Request_get_status(request: MPI_Request, flag: Out<'_, c_int>, status: StatusOut<'_>) {
         flag.set(c_int::from(peek_now("MPI_Request_get_status", request, status)?));
         Ok(())
     }
 
-    /// Asks whether all are complete, without taking them (MPI-4.1, section 3.7.6).
+    /// Asks whether all requests are complete, without freeing them (MPI-4.1, section 3.7.6).
     safe fn MPI_Request_get_status_all(count: c_int, array_of_requests: Array<'_, MPI_Request>, flag: Out<'_, c_int>, statuses: StatusArray<'_>) {
         let requests = handles(count, array_of_requests)?;
         flag.set(0);
@@ -148,7 +148,7 @@ entry! {
         Ok(())
     }
 
-    /// Asks whether any is complete, without taking it.
+    /// Asks whether any request is complete, without freeing it.
     safe fn MPI_Request_get_status_any(count: c_int, array_of_requests: Array<'_, MPI_Request>, index: Out<'_, c_int>, flag: Out<'_, c_int>, status: StatusOut<'_>) {
         let requests = handles(count, array_of_requests)?;
         let are_inactive = requests.iter().all(is_inactive);
@@ -167,7 +167,7 @@ entry! {
         Ok(())
     }
 
-    /// Which are complete, without taking them.
+    /// Asks which requests are complete, without freeing them.
     safe fn MPI_Request_get_status_some(incount: c_int, array_of_requests: Array<'_, MPI_Request>, outcount: Out<'_, c_int>, array_of_indices: OutArray<'_, c_int>, statuses: StatusArray<'_>) {
         let requests = handles(incount, array_of_requests)?;
         array_of_indices.expect_room(requests.len())?;

@@ -25,7 +25,7 @@ entry! {
         put(count, or_undefined(datatype.elements_in(bytes)))
     }
 
-    /// The same with a large result (deprecated form).
+    /// How many basic elements were received, as a large result (deprecated form).
     safe fn MPI_Get_elements_x(status: Option<&MPI_Status>, datatype: MPI_Datatype, count: Out<'_, MPI_Count>) {
         let (bytes, datatype) = received(status, datatype)?;
         put(count, or_undefined(datatype.elements_in(bytes)))
@@ -36,7 +36,7 @@ entry! {
         set_elements(status, datatype, count.into())
     }
 
-    /// The same with a large count (deprecated form).
+    /// Makes a status say that so many basic elements were received, by a large count (deprecated form).
     safe fn MPI_Status_set_elements_x(status: Option<&mut MPI_Status>, datatype: MPI_Datatype, count: MPI_Count) {
         set_elements(status, datatype, count)
     }

@@ -86,7 +86,7 @@ entry! {
         Ok(())
     }
 
-    /// Starts several, in their order.
+    /// Starts several persistent requests, in their order.
     safe fn MPI_Startall(count: c_int, array_of_requests: OutArray<'_, MPI_Request>) {
         let len = self::count("count", count.into())? as usize;
         let requests = &*array_of_requests.of(len)?;

@@ -39,7 +39,7 @@ entry! {
         Ok(())
     }
 
-    /// Asks for a message and leaves it where it is (section 3.8.1).
+    /// Asks whether a message has come, and leaves it where it is (section 3.8.1).
     safe fn MPI_Iprobe(source: c_int, tag: c_int, comm: MPI_Comm, flag: Out<'_, c_int>, status: StatusOut<'_>) on comm {
         let process = enter();
         let found = match receive_pattern(process.comm(comm)?, source, tag)? {
@@ -56,7 +56,7 @@ entry! {
         Ok(())
     }
 
-    /// Waits for a message and takes it out (section 3.8.2).
+    /// Waits for a message and takes it out of the matching (section 3.8.2).
     safe fn MPI_Mprobe(source: c_int, tag: c_int, comm: MPI_Comm, message: Out<'_, MPI_Message>, status: StatusOut<'_>) on comm {
         let process = enter();
         let (handle, found) = match receive_pattern(process.comm(comm)?, source, tag)? {
@@ -73,7 +73,7 @@ entry! {
         Ok(())
     }
 
-    /// Asks for a message and takes it out (section 3.8.2).
+    /// Asks whether a message has come, and takes it out of the matching if so (section 3.8.2).
     safe fn MPI_Improbe(source: c_int, tag: c_int, comm: MPI_Comm, flag: Out<'_, c_int>, message: Out<'_, MPI_Message>, status: StatusOut<'_>) on comm {
         let process = enter();
         let found = match receive_pattern(process.comm(comm)?, source, tag)? {
@@ -93,7 +93,7 @@ entry! {
         Ok(())
     }
 
-    /// Receives what a matched probe has taken out (section 3.8.3).
+    /// Receives a message that a matched probe has taken (section 3.8.3).
     safe fn MPI_Mrecv, MPI_Mrecv_c<W>(buf: ChoiceBufMut, count: W::Count, datatype: MPI_Datatype, message: &mut MPI_Message, status: StatusOut<'_>) {
         let mut process = enter();
         let (started, place) = receive(&mut process, buf.into(), count.into(), datatype, message)?;

@@ -60,7 +60,7 @@ entry! {
         Ok(())
     }
 
-    /// The same, and what was there before.
+    /// Combines elements with those of a target, and gets what was there before.
     safe fn MPI_Get_accumulate, MPI_Get_accumulate_c<W>(
         origin_addr: ChoiceBuf, origin_count: W::Count, origin_datatype: MPI_Datatype,
         result_addr: ChoiceBufMut, result_count: W::Count, result_datatype: MPI_Datatype, target_rank: c_int,
@@ -96,7 +96,7 @@ entry! {
         Ok(())
     }
 
-    /// One element, and what was there before.
+    /// Combines one element with that of a target, and gets what was there before.
     safe fn MPI_Fetch_and_op(
         origin_addr: ChoiceBuf, result_addr: ChoiceBufMut, datatype: MPI_Datatype, target_rank: c_int,
         target_disp: MPI_Aint, op: MPI_Op, win: MPI_Win,

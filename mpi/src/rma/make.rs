@@ -75,7 +75,7 @@ entry! {
         Ok(())
     }
 
-    /// The same, for loads and stores by all ranks.
+    /// Memory for all ranks of one host, and a window of it: each rank loads and stores what others have.
     safe fn MPI_Win_allocate_shared, MPI_Win_allocate_shared_c<W>(
         size: MPI_Aint, disp_unit: W::Displ, info: MPI_Info, comm: MPI_Comm, baseptr: Result<OutPointer<'_>>,
         win: Result<Handed<'_, MPI_Win>>,

@@ -35,7 +35,7 @@ entry! {
         Ok(())
     }
 
-    /// The hints in use, as a new object.
+    /// The hints that a window uses, as a new object.
     safe fn MPI_Win_get_info(win: MPI_Win, info_used: Out<'_, MPI_Info>) on win {
         let mut process = enter();
         let window = process.window(win)?;
@@ -54,7 +54,7 @@ entry! {
         Ok(())
     }
 
-    /// The name; the null handle has one too (section 7.8).
+    /// The name of a window; the null handle has one too (section 7.8).
     safe fn MPI_Win_get_name(win: MPI_Win, win_name: OutText<'_>, resultlen: Out<'_, c_int>) on win {
         let process = enter();
         let name = if win == MPI_WIN_NULL { "MPI_WIN_NULL" } else { &process.window(win)?.name };

@@ -52,7 +52,7 @@ entry! {
         Ok(())
     }
 
-    /// The same as `MPI_Get`, as a request.
+    /// Gets elements of a target as `MPI_Get` does, as a request.
     safe fn MPI_Rget, MPI_Rget_c<W>(
         origin_addr: ChoiceBufMut, origin_count: W::Count, origin_datatype: MPI_Datatype, target_rank: c_int,
         target_disp: MPI_Aint, target_count: W::Count, target_datatype: MPI_Datatype, win: MPI_Win,

@@ -33,7 +33,7 @@ entry! {
         Ok(())
     }
 
-    /// Closes it; who waits there is refused.
+    /// Closes a port; who waits there is refused.
     safe fn MPI_Close_port(port_name: Cow<'_, str>) {
         close(&port_name)
     }

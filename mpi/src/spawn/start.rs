@@ -38,7 +38,7 @@ entry! {
         Ok(())
     }
 
-    /// The same for several programs, in one world.
+    /// Starts processes of several programs, in one world (section 11.8.3).
     safe fn MPI_Comm_spawn_multiple(
         count: c_int, array_of_commands: Commands<'_>, array_of_argv: Argvs<'_>,
         array_of_maxprocs: Array<'_, c_int>, array_of_info: Array<'_, MPI_Info>, root: c_int, comm: MPI_Comm,

@@ -40,7 +40,7 @@ entry! {
         Ok(())
     }
 
-    /// How many dimensions (section 8.5.5).
+    /// How many dimensions a grid has (section 8.5.5).
     safe fn MPI_Cartdim_get(comm: MPI_Comm, ndims: Out<'_, c_int>) on comm {
         let process = enter();
         ndims.set(grid(process.comm(comm)?)?.dims.len() as c_int);

@@ -36,7 +36,7 @@ entry! {
         Ok(())
     }
 
-    /// How many nodes and edges (section 8.5.5).
+    /// How many nodes and edges a graph topology has (section 8.5.5).
     safe fn MPI_Graphdims_get(comm: MPI_Comm, nnodes: Out<'_, c_int>, nedges: Out<'_, c_int>) on comm {
         let process = enter();
         let graph = graph(process.comm(comm)?)?;
