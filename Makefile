@@ -11,10 +11,10 @@ STAGE     := $(BUILD)/prefix
 export PATH := $(PATH):$(HOME)/.cargo/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help run check test asan miri gates testnet bench docs install install-debug uninstall build stage fmt lint clean setup setup-run
+.PHONY: help run check test asan miri gates testnet test-binaries dist bench docs install install-debug uninstall build stage fmt lint clean setup setup-run
 
 help: ## list these targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
 
 run: setup-run stage ## build, run a real program on four ranks and a ping-pong; ends with a picture
 	@scripts/run-examples.sh "$(STAGE)"

@@ -87,8 +87,9 @@ fn sentences_are_short() {
 /// What the pages on conformance name is there: programs that test, and files of the source.
 #[test]
 fn what_conformance_names_is_there() {
-    let mut sources = HashSet::new();
-    names_under(&root(), &mut sources);
+    let mut sources = Vec::new();
+    sources_under(&root(), &mut sources);
+    let is_source = |name: &str| sources.iter().any(|source| source.ends_with(name));
     let mut complaints = Vec::new();
     for page in
         pages().into_iter().filter(|page| page.parent().is_some_and(|folder| folder.ends_with("conformance")))
@@ -98,12 +99,48 @@ fn what_conformance_names_is_there() {
                 complaints.push(format!("{}: there is no test '{name}'", page.display()));
             }
             let files = row[2].iter().filter(|name| name.contains('/') || name.ends_with(".rs"));
-            for name in files.filter(|name| !root().join(name).exists() && !sources.contains(*name)) {
+            for name in files.filter(|name| !root().join(name).exists() && !is_source(name)) {
                 complaints.push(format!("{}: there is no file '{name}'", page.display()));
             }
         }
     }
     judge(complaints);
+}
+
+/// Files of the source that pages name by path or by name are there. Pages of measurements say what was there on their day.
+#[test]
+fn sources_that_pages_name_are_there() {
+    let mut sources = Vec::new();
+    sources_under(&root(), &mut sources);
+    let is_there = |word: &str| sources.iter().any(|source| source.ends_with(word));
+    let mut complaints = Vec::new();
+    for page in pages().into_iter().chain(documents_beside_the_book()) {
+        if page.parent().is_some_and(|folder| folder.ends_with("performance")) {
+            continue;
+        }
+        for event in events(&read(&page)) {
+            if let Event::Code(word) = event
+                && word.ends_with(".rs")
+                && !word.contains(['{', '*', ' '])
+                && !is_there(&word)
+            {
+                complaints.push(format!("{}: there is no file '{word}'", page.display()));
+            }
+        }
+    }
+    judge(complaints);
+}
+
+/// Paths of files of the source, at any depth.
+fn sources_under(folder: &Path, found: &mut Vec<PathBuf>) {
+    for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+        let (path, name) = (entry.path(), entry.file_name().to_string_lossy().into_owned());
+        if path.is_dir() && !name.starts_with('.') && name != "target" && path != root().join("build") {
+            sources_under(&path, found);
+        } else if name.ends_with(".rs") {
+            found.push(path);
+        }
+    }
 }
 
 /// A file by its path, or a program of the conformance suite by its name.
@@ -112,18 +149,6 @@ fn is_test(name: &str) -> bool {
         root().join(name).exists()
     } else {
         root().join("tests/c").join(name).with_extension("c").exists()
-    }
-}
-
-/// Names of files of the source, at any depth.
-fn names_under(folder: &Path, names: &mut HashSet<String>) {
-    for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
-        let name = entry.file_name().to_string_lossy().into_owned();
-        if entry.path().is_dir() && !name.starts_with('.') && name != "target" && name != "build" {
-            names_under(&entry.path(), names);
-        } else if name.ends_with(".rs") {
-            names.insert(name);
-        }
     }
 }
 

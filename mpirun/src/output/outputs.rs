@@ -1,4 +1,4 @@
-//! `mpirun`'s own standard output and standard error, into which the lines of all ranks flow.
+//! The table of sinks: which line of which rank goes to standard output, to standard error, or to a file.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! `mpirun`'s own standard output and standard error, which take the lines of all ranks.
+//! One sink, such as `mpirun`'s own standard output: it takes lines, and never blocks.
 //!
 //! The descriptors may be shared with a shell, so they stay in blocking mode; a pipe or terminal is asked
 //! by `poll` before each write and gets no more at once than it takes without blocking. What a slow
