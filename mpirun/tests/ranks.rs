@@ -24,10 +24,10 @@ fn cast(role: &str, ranks: &str, options: &[&str], program: &[&str]) -> Command 
 }
 
 /// The command that makes this program play the role of its environment.
-fn own_words() -> [&'static str; 5] {
+fn own_words() -> [&'static str; 4] {
     static PATH: std::sync::OnceLock<String> = std::sync::OnceLock::new();
     let path = PATH.get_or_init(|| std::env::current_exe().unwrap().to_str().unwrap().to_owned());
-    [path, "--ignored", "--exact", "act", "--nocapture"]
+    [path, "--exact", "act", "--nocapture"]
 }
 
 /// The lines that roles print begin with this, unlike those of the test harness.
@@ -38,10 +38,11 @@ fn spoken(outcome: &Outcome) -> Vec<&str> {
     lines
 }
 
+/// What the ranks play that the other tests start. Without a role there is nothing to do.
 #[test]
-#[ignore = "played by the ranks that the other tests start"]
 fn act() {
     match std::env::var(ROLE).unwrap_or_default().as_str() {
+        "" => {}
         "count" => count(),
         "share" => share(),
         "abort" => abort(),

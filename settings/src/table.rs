@@ -14,11 +14,10 @@ pub const CATEGORIES: &[Category] =
     &[PROTOCOLS, FLOW_CONTROL, NETWORK, SHARED_MEMORY, COLLECTIVES, FILES, ERRORS];
 
 /// How variables begin that no user sets.
-pub(super) const INTERNAL: [&str; 8] = [
+pub(super) const INTERNAL: [&str; 7] = [
     "TERN_BENCH_",
     "TERN_FUZZ_",
     "TERN_LAUNCHED_BY",
-    "TERN_LIB",
     "TERN_MPI4PY_",
     "TERN_PREFIX",
     "TERN_TEST_",

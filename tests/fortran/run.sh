@@ -13,7 +13,7 @@ passed=0 failed=0
 main() {
     if ! printf 'end\n' >"$work/none.f90" || ! "$prefix/bin/mpifort" -c "$work/none.f90" -o "$work/none.o" 2>/dev/null; then
         echo "skipped: no Fortran compiler, or no modules for it"
-        echo "0 passed, 0 failed"
+        echo "0 passed, 0 failed, 1 skipped"
         return
     fi
     wrong_arguments

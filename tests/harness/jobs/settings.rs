@@ -82,6 +82,15 @@ fn interface_of_one_host(jobs: &Jobs<'_>) -> Verdict {
         expect_code(&outcome, 0)?;
         expect(!outcome.stderr.contains("without effect"), "it is said on request", &outcome)?;
     }
+    let over_tcp = |interface: &str| {
+        let mut mpirun = Command::new(jobs.options.mpirun());
+        mpirun.env("TERN_TRANSPORT", "tcp").args(["-iface", interface, "-n", "2"]);
+        run_command(mpirun.arg(jobs.conformance("coll_data")?))
+    };
+    expect_code(&over_tcp("lo")?, 0)?;
+    let outcome = over_tcp("nothere0")?;
+    expect(outcome.code().is_some_and(|code| code != 0), "it is an error", &outcome)?;
+    expect_said(&outcome, &["TERN_INTERFACE=nothere0", "no interface of this machine"])?;
     passed()
 }
 

@@ -4,6 +4,6 @@
 cd "$here/../.."
 job_seconds=300
 library=$TERN_PREFIX/lib/libmpi_abi.so.1
-run env TERN_LIB="$library" "${CARGO:-cargo}" test --quiet -p tern-abi --test exports
+run "${CARGO:-cargo}" run --quiet -p tern-abi --example exports -- "$library"
 run readelf -d "$library"
 expect_lines 1 'SONAME.*\[libmpi_abi.so.1\]'

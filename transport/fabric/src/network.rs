@@ -77,8 +77,9 @@ impl Network {
         }
         let outside = place.outside.ok_or(ConnectError::NoDirectory)?;
         let (me, size, secret, transport) = (place.me, place.size, outside.secret, config.transport);
-        // What multicasts needs the interfaces of the machine.
-        let local = place.local_ranks.is_none() && transport == TransportSetting::Tcp;
+        // What multicasts needs the interfaces of the machine, and one that the user names is the one that is used.
+        let by_tcp_here = place.local_ranks.is_none() && transport == TransportSetting::Tcp;
+        let local = by_tcp_here && config.tcp.interfaces.is_all();
         let settings = TcpConfig { local, ..config.tcp };
         let (directory, opened, note) = endpoint(outside.directory, config)?;
         let tcp = Tcp::new(me, size, secret, directory, settings)?.with_fingerprint(config.fingerprint);

@@ -87,7 +87,7 @@ impl Drop for Hosts {
 }
 
 fn testnet(arguments: &[&str]) -> bool {
-    let script = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../tests/net/testnet.sh");
+    let script = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../tests/net/testnet.sh");
     Command::new(script).args(arguments).status().is_ok_and(|status| status.success())
 }
 

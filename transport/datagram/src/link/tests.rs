@@ -250,12 +250,11 @@ fn ipv6_carries_the_same() {
     let packet = [PacketBody { head: b"text", payload: b" and more" }; 3];
     send_all(&mut links[0], PacketDestination::Rank(1), &packet);
     assert_eq!(received(&mut links[1]).len(), 3);
+    // Loop-back carries IPv6 multicasts on few machines. `tests/multicast.rs` has a network that does everywhere.
     send_all(&mut links[0], group(&[2]), &packet);
-    if received(&mut links[2]).is_empty() {
-        eprintln!("skipped: loop-back carries no IPv6 multicasts here");
-        return;
+    if !received(&mut links[2]).is_empty() {
+        assert_eq!(links[1].counters().filtered, 1, "a run is one datagram");
     }
-    assert_eq!(links[1].counters().filtered, 1, "a run is one datagram");
 }
 
 #[test]

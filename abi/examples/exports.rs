@@ -1,5 +1,7 @@
 //! The symbols of a built library against the ABI table: every `MPI_X` and `PMPI_X`, and no other name of
-//! MPI's. The harness runs it with TERN_LIB set to the library's path.
+//! MPI's. `tests/interop/cases/exports.sh` runs it.
+//!
+//! usage: exports LIBRARY
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -7,12 +9,8 @@ use std::path::PathBuf;
 use object::{Object, ObjectSymbol};
 use tern_abi::tables;
 
-#[test]
-fn the_library_exports_every_function_and_its_profiling_twin() {
-    let Some(path) = std::env::var_os("TERN_LIB").map(PathBuf::from) else {
-        eprintln!("skipped: set TERN_LIB to the path of libmpi_abi.so.1 to check its exports");
-        return;
-    };
+fn main() {
+    let path = std::env::args_os().nth(1).map(PathBuf::from).expect("the library is named");
     let bytes =
         std::fs::read(&path).unwrap_or_else(|error| panic!("cannot read {}: {error}", path.display()));
     let exported = exported_names(&bytes);
