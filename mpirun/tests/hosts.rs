@@ -7,7 +7,9 @@ use std::path::Path;
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-use common::{Folder, Outcome, Running, TO_A_SHELL, command, eventually, is_alive, start};
+use common::{
+    Folder, LONG_BEFORE_THEIR_SLEEP_ENDS, Outcome, Running, TO_A_SHELL, command, eventually, is_alive, start,
+};
 use rustix::process::{Pid, Signal, kill_process};
 
 /// All is over this soon after anything has died.
@@ -288,7 +290,7 @@ fn a_timeout_says_where_the_ranks_of_all_hosts_stand() {
     assert_eq!(outcome.status, 124);
     assert!(outcome.stderr.contains("the 3 ranks stand here"), "{}", outcome.stderr);
     assert!(outcome.stderr.contains("ranks 0-2: MPI_Init not called yet (sleeping)"), "{}", outcome.stderr);
-    assert!(outcome.took < Duration::from_secs(3));
+    assert!(outcome.took < LONG_BEFORE_THEIR_SLEEP_ENDS);
 }
 
 #[test]

@@ -6,7 +6,7 @@ use std::os::fd::AsFd;
 use std::process::Command;
 use std::time::Duration;
 
-use common::{Folder, Outcome, command, eventually, start};
+use common::{Folder, LONG_BEFORE_THEIR_SLEEP_ENDS, Outcome, command, eventually, start};
 use tern_job::{Blocked, Job, RankState, join, now_ns};
 
 /// What a rank does, by name.
@@ -204,7 +204,7 @@ fn abort() {
 fn an_abort_ends_the_job_with_one_message() {
     let outcome = play("abort", "3", &[]);
     assert_eq!(outcome.status, 42);
-    assert!(outcome.took < Duration::from_secs(3));
+    assert!(outcome.took < LONG_BEFORE_THEIR_SLEEP_ENDS);
     assert!(outcome.stderr.contains("rank 1 (") && outcome.stderr.lines().count() == 1, "{}", outcome.stderr);
     assert!(outcome.stderr.contains("aborted the job with code 42: no input file"));
 }
@@ -214,7 +214,7 @@ fn an_abort_behind_a_wrapper_ends_the_job_too() {
     let words = own_words().join(" ");
     let outcome = start(cast("abort", "2", &[], &["sh", "-c", &format!("{words}; sleep 50")])).finish();
     assert_eq!(outcome.status, 42);
-    assert!(outcome.took < Duration::from_secs(3));
+    assert!(outcome.took < LONG_BEFORE_THEIR_SLEEP_ENDS);
 }
 
 #[test]

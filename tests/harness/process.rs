@@ -15,6 +15,9 @@ use rustix::process::{Pid, Signal, kill_process};
 const DRAIN_TIMEOUT: Duration = Duration::from_secs(3);
 const POLL_INTERVAL: Duration = Duration::from_millis(2);
 
+/// What Tern promises: all of a job is gone everywhere this soon after a rank, an agent or `mpirun` has died.
+pub(crate) const GONE_WITHIN: Duration = Duration::from_secs(2);
+
 /// The variable by which every process of a job can be found, however it was orphaned.
 const MARK_VARIABLE: &str = "TERN_TEST_MARK";
 

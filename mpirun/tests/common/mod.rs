@@ -15,6 +15,9 @@ use tern_job::procfs::make_children_interruptible;
 /// No test may take longer, whatever goes wrong.
 const LIMIT: Duration = Duration::from_secs(60);
 
+/// Ranks of many tests sleep for 50 s. Who does not wait for them ends long before, however busy the machine is.
+pub(crate) const LONG_BEFORE_THEIR_SLEEP_ENDS: Duration = Duration::from_secs(30);
+
 /// What became of a run.
 #[derive(Debug)]
 pub(crate) struct Outcome {

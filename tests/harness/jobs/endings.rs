@@ -8,10 +8,8 @@ use rustix::process::Signal;
 use super::{
     DESERTED_LIMIT, JOB_LIMIT, Jobs, Test, Verdict, expect, expect_code, expect_said, passed, run_command,
 };
-use crate::process::{Running, marked_processes, send, wait_until_gone};
+use crate::process::{GONE_WITHIN, Running, marked_processes, send, wait_until_gone};
 
-/// All ranks of a job are gone this soon after one of them, or mpirun, has died.
-pub(super) const GONE_WITHIN: Duration = Duration::from_secs(2);
 /// A job of four ranks is running after this time, even on a busy machine.
 const START_LIMIT: Duration = Duration::from_secs(20);
 

@@ -4,10 +4,10 @@ use std::time::Instant;
 
 use rustix::process::Signal;
 
-use super::endings::{GONE_WITHIN, expect_gone, ranks_of, wait_for_ranks};
+use super::endings::{expect_gone, ranks_of, wait_for_ranks};
 use super::{JOB_LIMIT, Jobs, Test, Verdict, expect, expect_code, passed, run_command};
 use crate::compile::compile;
-use crate::process::{Running, send};
+use crate::process::{GONE_WITHIN, Running, send};
 
 /// The tests of this file.
 pub(super) const TESTS: &[Test] = &[

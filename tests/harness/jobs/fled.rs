@@ -6,9 +6,9 @@ use std::time::{Duration, Instant};
 
 use rustix::process::Signal;
 
-use super::endings::{GONE_WITHIN, expect_gone, ranks_of, wait_for_ranks};
+use super::endings::{expect_gone, ranks_of, wait_for_ranks};
 use super::{JOB_LIMIT, Jobs, Test, Verdict, expect, expect_code, expect_said, hosts, passed};
-use crate::process::{Running, marked_processes, run, send};
+use crate::process::{GONE_WITHIN, Running, marked_processes, run, send};
 
 /// The tests of this file.
 pub(super) const TESTS: &[Test] = &[

@@ -10,12 +10,10 @@ use super::{
     DESERTED_LIMIT, JOB_LIMIT, Jobs, Test, Verdict, expect, expect_code, expect_said, passed, run_command,
     skip,
 };
-use crate::process::{Outcome, Running, marked_processes, send, wait_until_gone};
+use crate::process::{GONE_WITHIN, Outcome, Running, marked_processes, send, wait_until_gone};
 
 /// The launcher whose hosts are all this machine.
 const HERE: &str = "tests/net/here.sh";
-/// Everything is gone everywhere this soon after a rank, an agent or mpirun has died.
-const GONE_WITHIN: Duration = Duration::from_secs(2);
 /// A job on a few hosts runs after this time, even on a busy machine.
 const START_LIMIT: Duration = Duration::from_secs(20);
 /// Hello on 8 hosts takes a third of a second; a busy machine gets more.
@@ -307,7 +305,7 @@ fn launchers(jobs: &Jobs<'_>) -> Verdict {
     let outcome = run("/no/such/launcher")?;
     expect_code(&outcome, 1)?;
     expect_said(&outcome, &["host a", "cannot run '/no/such/launcher'"])?;
-    expect(outcome.took < Duration::from_millis(900), "nothing is waited for", &outcome)?;
+    expect(outcome.took < START_LIMIT / 2, "nothing is waited for", &outcome)?;
     passed()
 }
 

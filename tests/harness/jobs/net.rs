@@ -12,10 +12,8 @@ use super::{
     JOB_LIMIT, Jobs, Skip, Test, Verdict, expect, expect_code, expect_said, passed, run_command, skip,
 };
 use crate::instances::has_libfabric;
-use crate::process::{Outcome, Running, marked_processes, send, wait_until_gone};
+use crate::process::{GONE_WITHIN, Outcome, Running, marked_processes, send, wait_until_gone};
 
-/// Everything is gone everywhere this soon after something has died.
-pub(super) const GONE_WITHIN: Duration = Duration::from_secs(2);
 /// An agent that says nothing for 15 s is given up; then come the end of its job and a busy machine.
 const SILENT_HOST_WITHIN: Duration = Duration::from_secs(20);
 /// A job on a few hosts runs after this time, even on a busy machine.

