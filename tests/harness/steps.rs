@@ -149,18 +149,14 @@ fn run(options: &Options, words: &[&str], limit: Duration) -> Result<Outcome, St
 // 'test result: ok. 12 passed; 0 failed; ...', once per test binary. A test that finds that it cannot run prints 'skipped: ...', and
 // passes as far as cargo knows.
 fn count_cargo_results(output: &str) -> Counts {
-    let mut sum = Counts::default();
-    for line in output.lines() {
-        if line.starts_with("skipped: ") {
-            sum.passed = sum.passed.saturating_sub(1);
-            sum.skipped += 1;
-        } else if line.starts_with("test result: ") {
-            let counts = count_words(line);
-            sum.passed += counts.passed;
-            sum.failed += counts.failed;
-            sum.skipped += counts.skipped;
-        }
+    let could_not_run = output.lines().filter(|line| line.starts_with("skipped: ")).count();
+    let mut sum = Counts { skipped: could_not_run, ..Counts::default() };
+    for counts in output.lines().filter(|line| line.starts_with("test result: ")).map(count_words) {
+        sum.passed += counts.passed;
+        sum.failed += counts.failed;
+        sum.skipped += counts.skipped;
     }
+    sum.passed = sum.passed.saturating_sub(could_not_run);
     sum
 }
 
