@@ -7,12 +7,13 @@ import sys
 import time
 from pathlib import Path
 
-from . import files, machine, ratios, report
+from . import book, files, machine, ratios, report
 from .cases import RAW, Folders, Results, all_cases
 from .process import run
 from .systems import Absent, all_systems, install
 
 PLOT_PACKAGE = "matplotlib"
+DOCS = Path(__file__).resolve().parents[2] / "docs"
 
 
 def parse_arguments():
@@ -44,7 +45,8 @@ def main():
     for number, case in enumerate(cases, 1):
         measure_case(case, f"{number}/{len(cases)}", systems, results)
     facts["cache_folder"], facts["disk_folder"] = (machine.medium(folder) for folder in (folders.cache, folders.disk))
-    finish(build / "bench", results, systems, absent, facts, time.monotonic() - start, options.quick)
+    is_whole = not (options.quick or options.only or options.cases)
+    finish(build / "bench", results, systems, absent, facts, time.monotonic() - start, options.quick, is_whole)
 
 
 def chosen(things, names, key, what):
@@ -106,8 +108,8 @@ def measure_job(job, system, results):
     results.add(system.key, job, outcome)
 
 
-def finish(folder, results, systems, absent, facts, seconds, quick):
-    """Writes JSON, Markdown and plots, and prints the tables."""
+def finish(folder, results, systems, absent, facts, seconds, quick, is_whole):
+    """Writes JSON, Markdown and plots, and prints the tables. A whole run gets a page of the book."""
     folder.mkdir(parents=True, exist_ok=True)
     date = datetime.date.today().isoformat()
     names = {system.key: system.name for system in systems}
@@ -124,6 +126,8 @@ def finish(folder, results, systems, absent, facts, seconds, quick):
     (folder / "results.json").write_text(json.dumps(document, indent=1), encoding="utf-8")
     print("\n" + text + "\n" + page)
     print(f"{folder}/results.md\n{folder}/files.md\n{folder}/results.json")
+    if is_whole:
+        print(book.write(DOCS, facts, date, systems, seconds, rows + file_rows))
     draw(folder)
 
 

@@ -2,7 +2,7 @@
 
 import unittest
 
-from driver import files, ratios, report
+from driver import book, files, ratios, report
 from driver.cases import Job, Results, all_cases
 from driver.process import Outcome, run
 from driver.systems import doubt
@@ -145,6 +145,29 @@ class ReallyTcp(unittest.TestCase):
     def test_messages_that_did_not_are_not(self):
         self.assertIn("does not use TCP", doubt(self.output, 1 << 18))
         self.assertIn("does not use TCP", doubt("", 1 << 30))
+
+
+class BookPage(unittest.TestCase):
+    facts = {"cpu": "AMD EPYC 7R13 Processor", "cores": 4, "cores_used": [0, 2], "kernel": "6.1", "system": "Debian 12",
+             "memory_gib": 24.0, "load_at_start": 0.1}
+
+    def test_a_page_is_named_by_day_and_processor(self):
+        self.assertEqual(book.slug(self.facts["cpu"]), "amd-epyc-7r13")
+        self.assertEqual(book.slug("Intel(R) Xeon(R) Platinum 8488C CPU @ 2.40GHz"), "intel-xeon-platinum-8488c")
+
+    def test_the_table_of_contents_has_each_page_once(self):
+        summary = "- [How](performance/how.md)\n- [Results: a, b](performance/2026-01-01-a.md)\n- [Fuzzing](performance/fuzzing.md)\n"
+        line = "- [Results: c, d](performance/2026-01-02-c.md)"
+        longer = book.listed(summary, line)
+        self.assertEqual(longer.splitlines()[2], line)
+        self.assertEqual(book.listed(longer, line), longer)
+
+    def test_what_was_not_measured_is_not_on_the_page(self):
+        row = dict.fromkeys(["goal", "reference", "ratio", "verdict"], "x")
+        rows = [row | {"what": "latency", "value": "1 ns"}, row | {"what": "rate", "value": "–"}]
+        page = book.page("Results", self.facts, [], 60, rows)
+        self.assertIn("| latency |", page)
+        self.assertNotIn("rate", page)
 
 
 class FilesPage(unittest.TestCase):

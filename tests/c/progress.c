@@ -2,6 +2,7 @@
  * does, with messages far larger than any buffer.
  * ranks: 2 4
  */
+#include <fcntl.h>
 #include <unistd.h>
 #include "check.h"
 
@@ -55,7 +56,7 @@ static void sender_goes_away(void)
 {
     enum { SHORT = 12, LOOK_US = 1000, LOOKS = 20000 };
     int numbers[SHORT], looks = 0;
-    char file[64] = "/tmp/progress-XXXXXX";
+    char file[64] = "";
     if (check_rank % 2 == 0) {
         MPI_Recv(file, sizeof file, MPI_CHAR, peer, 9, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
         for (int i = 0; i < SHORT; i++) MPI_Send(&i, 1, MPI_INT, peer, 10, MPI_COMM_WORLD);
@@ -63,7 +64,8 @@ static void sender_goes_away(void)
         CHECK(looks < LOOKS);
     } else {
         /* The file is there until all messages have come. */
-        int made = mkstemp(file);
+        snprintf(file, sizeof file, "/tmp/progress-%d-%d", (int)getpid(), check_rank);
+        int made = open(file, O_CREAT | O_EXCL, 0600);
         CHECK(made >= 0);
         MPI_Send(file, sizeof file, MPI_CHAR, peer, 9, MPI_COMM_WORLD);
         for (int i = 0; i < SHORT; i++) {
