@@ -103,8 +103,10 @@ debian() {
         cp LICENSE LICENSE-MIT LICENSE-APACHE "$root/usr/share/doc/$package/"
         sed -e "s/@VERSION@/$version/" -e "s/@ARCHITECTURE@/$architecture/" -e "s/@GLIBC@/$glibc/" "packaging/debian/$package.control" \
             >"$root/DEBIAN/control"
-        install -m 755 "packaging/debian/$package.postinst" "$root/DEBIAN/postinst"
-        install -m 755 "packaging/debian/$package.prerm" "$root/DEBIAN/prerm"
+        for script in postinst prerm; do
+            sed "s/@MULTIARCH@/$machine-linux-gnu/g" "packaging/debian/$package.$script" >"$root/DEBIAN/$script"
+            chmod 755 "$root/DEBIAN/$script"
+        done
     done
     cp -a "$work/$name/." "$work/tern-mpi$home/"
     # What only builds programs goes to the other package.

@@ -29,7 +29,7 @@ fail() {
 
 # Name and version, license, source: a line each. Tern's own crates and those that only run in the compiler are left out.
 crates() {
-    cd "$root" && "${CARGO:-cargo}" tree --quiet --locked -p tern-mpi -p tern-mpirun -p tern-tools \
+    cd "$root" && "${CARGO:-cargo}" tree --quiet --locked -p tern-mpi -p tern-mpich -p tern-openmpi -p tern-mpirun -p tern-tools \
         --edges normal,no-proc-macro --prefix none --format '{p}|{l}|{r}' |
         sed -e '/^$/d' -e '/^tern-/d' -e 's/ (\*)$//' -e 's/ (proc-macro)//' -e 's/^\([^ ]*\) v/\1 /' | sort -u
 }

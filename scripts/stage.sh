@@ -106,7 +106,7 @@ place_compatible() {
     point libmpi.so.12 "$prefix/lib/mpich/libmpich.so.12"
     point libmpi.so.12 "$prefix/lib/mpich/libmpi.so"
     point libmpi.so.40 "$prefix/lib/openmpi/libmpi.so"
-    # The C++ bindings of MPICH are in its headers.
+    # C++ programs need these names. Those that call the C++ bindings of MPI-2 need names in them that are not here.
     for name in libmpicxx.so.12 libmpichcxx.so.12; do
         ${CC:-cc} -shared -nostdlib -x c /dev/null -Wl,-soname,$name -o "$prefix/lib/mpich/$name.new.$$" &&
             mv -f "$prefix/lib/mpich/$name.new.$$" "$prefix/lib/mpich/$name" || fail "cannot make $name"

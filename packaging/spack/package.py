@@ -1,4 +1,4 @@
-"""Spack's recipe: builds Tern from its source tree with cargo."""
+"""Spack's recipe: builds Tern with cargo from the source tree in which `spack dev-build tern@main` is called."""
 
 from spack.package import *
 
@@ -8,7 +8,7 @@ class Tern(Package):
 
     license("MIT OR Apache-2.0")
 
-    version("main", branch="main")
+    version("main")
 
     variant("fortran", default=True, description="Modules for the Fortran compiler")
 
@@ -18,11 +18,21 @@ class Tern(Package):
     depends_on("fortran", type="build", when="+fortran")
     depends_on("rust@1.88:", type="build")
 
+    @property
+    def libs(self):
+        return find_libraries("libmpi_abi", root=self.prefix.lib, shared=True, recursive=False)
+
+    @property
+    def headers(self):
+        return find_headers("mpi", root=self.prefix.include, recursive=False)
+
     def install(self, spec, prefix):
         Executable("scripts/stage.sh")("--symbols", "none", prefix)
 
     def setup_dependent_build_environment(self, env, dependent_spec):
         env.set("MPICC", self.prefix.bin.mpicc)
+        env.set("MPICXX", self.prefix.bin.mpicxx)
+        env.set("MPIFC", self.prefix.bin.mpifort)
 
     def setup_dependent_package(self, module, dependent_spec):
         self.spec.mpicc = self.prefix.bin.mpicc
