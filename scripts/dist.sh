@@ -1,19 +1,32 @@
 #!/bin/bash
 # Makes the packages: a tarball that runs where it is unpacked, a wheel, a pair of Debian packages, a list of licenses, checksums.
 #
-# usage: dist.sh [--tree PREFIX] [FOLDER]
+# usage: dist.sh [--tree PREFIX] [--machine x86_64|aarch64] [FOLDER]
 #
-# FOLDER is build/dist unless named. Without --tree everything is built optimized, without symbols, and staged first. The
+# FOLDER is build/dist unless named. Without --tree everything is built optimized, without symbols, and staged first. For another
+# processor than this one, Debian's cross compiler builds (g++-aarch64-linux-gnu), qemu-user runs what prints manual pages, and the
+# modules of Fortran are left to the users' mpifort. The
 # version is that of Cargo.toml. What is built here runs with glibc 2.28 and newer (manylinux_2_28), if zig can be had: its linker
 # knows which symbols old versions have. Otherwise it needs the glibc of this machine, and the wheel's tag says so.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
-tree=
-if [[ ${1:-} == --tree ]]; then tree=$(realpath "$2") && shift 2; fi
+tree= machine=$(uname -m)
+while [[ ${1:-} == --* ]]; do
+    case $1 in
+    --tree) tree=$(realpath "$2") ;;
+    --machine) machine=$2 ;;
+    *) echo "dist: there is no option $1" >&2 && exit 2 ;;
+    esac
+    shift 2
+done
+case $machine in
+x86_64) architecture=amd64 ;;
+aarch64) architecture=arm64 ;;
+*) echo "dist: Tern is not built for $machine" >&2 && exit 2 ;;
+esac
 out=$(realpath -m "${1:-build/dist}")
 version=$(sed -n 's/^version = "\(.*\)"$/\1/p' Cargo.toml | head -n 1)
-machine=$(uname -m)
 readonly name="tern-$version-linux-$machine"
 
 main() {
@@ -33,6 +46,7 @@ main() {
 # The tree in a folder of the package's name. A copy of the runtime's own files only: what is found by $ORIGIN stays found.
 stage() {
     if [[ -z $tree ]]; then
+        if [[ $machine != "$(uname -m)" ]]; then for_another_machine; fi
         for_old_systems
         scripts/stage.sh --symbols none "$work/$name"
     else
@@ -53,11 +67,20 @@ for_old_systems() {
         echo "dist: no zig (pip install ziglang): the packages need the C library of this machine or a newer one" >&2
         return
     fi
-    local linker="$PWD/scripts/zig-cc.sh" host
-    host=$(rustc -vV | sed -n 's/^host: //p' | tr 'a-z-' 'A-Z_')
+    local linker="$PWD/scripts/zig-cc.sh" target
+    target=$(tr 'a-z-' 'A-Z_' <<<"$machine-unknown-linux-gnu")
     # Beside what is built for this machine: a change of linker builds all anew.
     export ZIG GLIBC=2.28 MACHINE=$machine CARGO_TARGET_DIR="$PWD/target/dist" MPICC_CC="$linker"
-    export "CARGO_TARGET_${host}_LINKER=$linker"
+    export "CARGO_TARGET_${target}_LINKER=$linker"
+}
+
+# Compiles for another processor than this one, and has an emulator run what a build prints of itself.
+for_another_machine() {
+    local tools="$machine-linux-gnu-" target="$machine-unknown-linux-gnu"
+    export CARGO_BUILD_TARGET=$target RUNNER="qemu-$machine -L /usr/$machine-linux-gnu" MPIFORT_FC=none
+    export CC="${tools}gcc" CXX="${tools}g++" AR="${tools}ar" NM="${tools}nm" STRIP="${tools}strip" OBJCOPY="${tools}objcopy"
+    export "CC_${target//-/_}=$CC" "CARGO_TARGET_$(tr 'a-z-' 'A-Z_' <<<"$target")_LINKER=$CC"
+    rustup target add "$target" >/dev/null 2>&1 || true
 }
 
 # What zig's linker has put inside.
@@ -72,7 +95,7 @@ tarball() {
 }
 
 wheel() {
-    python3 scripts/wheel.py "$work/$name" "$version" "$(glibc_needed "$work/$name")" "$out"
+    python3 scripts/wheel.py "$work/$name" "$version" "$(glibc_needed "$work/$name")" "$machine" "$out"
 }
 
 # complete TREE: no binary needs a function of the C library that the version it is linked for lacks. zig leaves such a name
@@ -93,9 +116,8 @@ glibc_needed() {
 
 # One package to run programs, one to build them. Other MPIs may be installed beside: alternatives choose, as with those.
 debian() {
-    local architecture home glibc
+    local home glibc
     glibc=$(glibc_needed "$work/$name")
-    architecture=$(dpkg --print-architecture)
     home=/usr/lib/tern
     for package in tern-mpi tern-mpi-dev; do
         local root="$work/$package"

@@ -61,7 +61,7 @@ library() {
         -Wl,--no-as-needed -L"$folder" -l:libmpi.so.40 "$work/libstdc++.so.6" "$work/libgcc_s.so.1" \
         -Wl,-rpath-link,"$folder/.." -Wl,--unresolved-symbols=ignore-all -Wl,-z,lazy || fail "libmpi_cxx.so.40 does not link"
     new=$folder/libmpi_cxx.so.40.new.$$
-    strip --strip-unneeded -o "$new" "$work/libmpi_cxx.so.40" && mv -f "$new" "$folder/libmpi_cxx.so.40" ||
+    "${STRIP:-strip}" --strip-unneeded -o "$new" "$work/libmpi_cxx.so.40" && mv -f "$new" "$folder/libmpi_cxx.so.40" ||
         fail "cannot write $folder/libmpi_cxx.so.40"
 }
 

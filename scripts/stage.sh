@@ -6,6 +6,7 @@
 # The profile dev is slow and has every assertion: overflow, the engine's invariants, a thread that enters the library twice.
 # With --sanitize, the library is for programs compiled with -fsanitize=address alone, and AddressSanitizer looks at all that it reads and writes.
 # Debug symbols stay inside, or are left out, or go to files in .debug folders, where debuggers look for them.
+# CARGO_BUILD_TARGET names another processor than this one. RUNNER is then a command that runs its programs.
 # Needs no root if PREFIX can be written. Safe to repeat, also under a running job: each file is replaced by
 # a rename, so a program that runs keeps the file it has.
 set -eu
@@ -36,7 +37,7 @@ main() {
     done
     [ $# -eq 1 ] && [ -n "$1" ] || fail "$usage"
     case $symbols in inside | none | apart) ;; *) fail "$usage" ;; esac
-    built=${CARGO_TARGET_DIR:-$root/target}
+    built=${CARGO_TARGET_DIR:-$root/target}${CARGO_BUILD_TARGET:+/$CARGO_BUILD_TARGET}
     case $profile in release) built=$built/release ;; dev) built=$built/debug ;; *) fail "$usage" ;; esac
     library=$built/libmpi_abi.so
     [ "$build" = no ] || build_all
@@ -138,12 +139,14 @@ place_documents() {
     "$root/scripts/notices.sh" >"$prefix/share/doc/tern/NOTICES.md" || fail "the notices of the crates cannot be written"
 }
 
-# Pages of commands and completions come from the definition of the command line, those of functions from their sources.
+# Pages of commands and completions come from the definition of the command line, those of functions from their sources. RUNNER may
+# be several words.
+# shellcheck disable=SC2086
 place_manual_pages() {
     share=$prefix/share
     mkdir -p "$share/man/man1" "$share/bash-completion/completions" "$share/zsh/site-functions" \
         "$share/fish/vendor_completions.d"
-    "$built/tern" manual-pages "$share/man/man1" >/dev/null || fail "cannot write to $share/man/man1"
+    ${RUNNER:-} "$built/tern" manual-pages "$share/man/man1" >/dev/null || fail "cannot write to $share/man/man1"
     point mpirun.1 "$share/man/man1/mpiexec.1"
     "$root/scripts/function-pages.sh" "$share/man/man3" || fail "cannot write to $share/man/man3"
     wrapper_page >"$share/man/man1/mpicc.1"
@@ -151,17 +154,18 @@ place_manual_pages() {
         point mpicc.1 "$share/man/man1/$name.1"
     done
     for name in tern mpirun mpiexec; do
-        "$built/tern" completions bash "$name" >"$share/bash-completion/completions/$name"
-        "$built/tern" completions zsh "$name" >"$share/zsh/site-functions/_$name"
-        "$built/tern" completions fish "$name" >"$share/fish/vendor_completions.d/$name.fish"
+        ${RUNNER:-} "$built/tern" completions bash "$name" >"$share/bash-completion/completions/$name"
+        ${RUNNER:-} "$built/tern" completions zsh "$name" >"$share/zsh/site-functions/_$name"
+        ${RUNNER:-} "$built/tern" completions fish "$name" >"$share/fish/vendor_completions.d/$name.fish"
     done
 }
 
 # The wrapper's own help, as a page.
+# shellcheck disable=SC2086
 wrapper_page() {
     printf '.TH MPICC 1 "" "Tern"\n.SH NAME\nmpicc, mpicxx, mpifort \\- compile and link MPI programs\n'
     printf '.SH SYNOPSIS\nmpicc [options] files\n.SH DESCRIPTION\n.nf\n'
-    "$prefix/bin/mpicc" -help | sed -e 's/\\/\\e/g' -e 's/-/\\-/g' -e "s/^\([.']\)/\\\\\&\1/"
+    ${RUNNER:-} "$prefix/bin/mpicc" -help | sed -e 's/\\/\\e/g' -e 's/-/\\-/g' -e "s/^\([.']\)/\\\\\&\1/"
     printf '.fi\n'
 }
 
@@ -192,20 +196,20 @@ put_binary() {
         put 755 "$1" "$2"
         return
     fi
-    cp "$1" "$2.new.$$" && chmod 755 "$2.new.$$" && strip --strip-unneeded "$2.new.$$" || fail "cannot write $2"
+    cp "$1" "$2.new.$$" && chmod 755 "$2.new.$$" && "${STRIP:-strip}" --strip-unneeded "$2.new.$$" || fail "cannot write $2"
     [ "$symbols" = none ] || keep_symbols "$1" "$2.new.$$" "${2%/*}/.debug" "${2##*/}.debug"
     mv -f "$2.new.$$" "$2" || fail "cannot write $2"
 }
 
 # keep_symbols FROM STRIPPED FOLDER NAME: the symbols in a file of their own, which the stripped file names.
 keep_symbols() {
-    mkdir -p "$3" && objcopy --only-keep-debug "$1" "$3/$4" && chmod 644 "$3/$4" &&
-        objcopy --add-gnu-debuglink="$3/$4" "$2" || fail "cannot write $3/$4"
+    mkdir -p "$3" && "${OBJCOPY:-objcopy}" --only-keep-debug "$1" "$3/$4" && chmod 644 "$3/$4" &&
+        "${OBJCOPY:-objcopy}" --add-gnu-debuglink="$3/$4" "$2" || fail "cannot write $3/$4"
 }
 
 # slim FILE: without what only debuggers need.
 slim() {
-    strip --strip-unneeded -o "$1.new.$$" "$1" && mv -f "$1.new.$$" "$1" || fail "cannot write $1"
+    "${STRIP:-strip}" --strip-unneeded -o "$1.new.$$" "$1" && mv -f "$1.new.$$" "$1" || fail "cannot write $1"
 }
 
 # put MODE FROM TO: a copy that appears at once.

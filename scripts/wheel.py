@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Makes the wheel `tern_mpi` of an installed tree.
 
-usage: wheel.py TREE VERSION GLIBC FOLDER
+usage: wheel.py TREE VERSION GLIBC MACHINE FOLDER
 
 Everything lies under the environment's own folders: bin/mpirun, bin/mpicc, lib, include. libmpi.so.12 lies in lib itself, where
 mpi4py's wheel looks for an MPI. There is no libmpi.so: the one of the standard ABI would make that wheel look for a module
@@ -11,7 +11,6 @@ that it does not have.
 import base64
 import hashlib
 import os
-import platform
 import stat
 import sys
 import zipfile
@@ -24,8 +23,8 @@ IN_LIB = ["lib/mpich/libmpi.so.12", "lib/mpich/libmpifort.so.12", "lib/openmpi/l
 
 
 def main():
-    tree, version, glibc, folder = sys.argv[1:]
-    tag = f"py3-none-manylinux_{glibc.replace('.', '_')}_{platform.machine()}"
+    tree, version, glibc, machine, folder = sys.argv[1:]
+    tag = f"py3-none-manylinux_{glibc.replace('.', '_')}_{machine}"
     path = os.path.join(folder, f"{NAME}-{version}-{tag}.whl")
     data, info = f"{NAME}-{version}.data/data", f"{NAME}-{version}.dist-info"
     record = []
