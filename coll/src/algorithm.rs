@@ -158,7 +158,7 @@ impl Algorithm {
             (
                 Collective::Bcast | Collective::Allgather | Collective::Allgatherv | Collective::Allreduce,
                 Algorithm::Multicast,
-            ) => Some(limits::CAST_SEGMENT_BYTES),
+            ) => Some(limits::MULTICAST_SEGMENT_BYTES),
             (Collective::Allreduce, Algorithm::SegmentedRing) => Some(limits::RING_SEGMENT_BYTES),
             _ => None,
         }

@@ -56,7 +56,7 @@ fn tiers<'a>(comm: &CommView<'a>) -> Tiers<'a> {
 }
 
 /// Bytes of a segment of a call by multicast.
-fn cast_bytes(choice: Choice, comm: &CommView, collective: Collective) -> u64 {
+fn multicast_bytes(choice: Choice, comm: &CommView, collective: Collective) -> u64 {
     let multicast = comm.multicast.expect("an algorithm by multicast suits where that works only");
     choice.segment(collective).min(multicast.bytes_max)
 }
@@ -77,7 +77,7 @@ fn build_intra(plan: BuildPlan, comm: &CommView, call: &CollectiveCall, s: &mut 
                 Algorithm::Hierarchical => Tree::Binomial,
                 Algorithm::HierarchicalChain => Tree::Chain,
                 Algorithm::Multicast => {
-                    let bytes = cast_bytes(plan.choice, comm, Collective::Bcast);
+                    let bytes = multicast_bytes(plan.choice, comm, Collective::Bcast);
                     return multicast::bcast(s, tiers(comm), root, data, bytes);
                 }
                 _ => return build_bcast(plan.choice, me, root, data, s),
@@ -96,7 +96,7 @@ fn build_intra(plan: BuildPlan, comm: &CommView, call: &CollectiveCall, s: &mut 
         CollectiveCall::Allgatherv { send, recv } => {
             let (send, block) = (send.map(|send| send.in_send()), |rank| recv.in_recv(rank));
             if algorithm == Algorithm::Multicast {
-                let bytes = cast_bytes(plan.choice, comm, Collective::Allgatherv);
+                let bytes = multicast_bytes(plan.choice, comm, Collective::Allgatherv);
                 let within = |s: &mut Schedule, local: Member, all: Span| bcast_within(plan, local, all, s);
                 multicast::allgatherv(s, tiers(comm), send, block, bytes, within);
             } else {
@@ -157,7 +157,7 @@ fn build_rooted(choice: Choice, comm: &CommView, call: &CollectiveCall, s: &mut 
                 Algorithm::Binomial => scatter::binomial(s, me, root, first, recv),
                 Algorithm::Hierarchical => hierarchical::scatter(s, tiers(comm), root, first, recv),
                 Algorithm::Multicast => {
-                    let bytes = cast_bytes(choice, comm, Collective::Scatter);
+                    let bytes = multicast_bytes(choice, comm, Collective::Scatter);
                     multicast::scatter(s, tiers(comm), root, first, recv, bytes);
                 }
                 _ => scatter::linear(s, me, root, |rank| first.block(rank), recv),
@@ -182,7 +182,7 @@ fn build_allgather(plan: BuildPlan, comm: &CommView, send: Option<Span>, first: 
             hierarchical::allgather(s, tiers(comm), send, first, within);
         }
         Algorithm::Multicast => {
-            let bytes = cast_bytes(plan.choice, comm, Collective::Allgather);
+            let bytes = multicast_bytes(plan.choice, comm, Collective::Allgather);
             let within = |s: &mut Schedule, local: Member, all: Span| bcast_within(plan, local, all, s);
             multicast::allgather(s, tiers(comm), send, first, bytes, within);
         }

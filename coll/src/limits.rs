@@ -29,28 +29,28 @@ pub const DIRECT_PEERS_MAX: u32 = 64;
 
 /// One segment of a message that is multicast, bytes: long enough to hide the cost of a message, short enough that the
 /// ranks of a node pass on one while the next is on the wire.
-pub const CAST_SEGMENT_BYTES: u64 = 64 * 1024;
+pub const MULTICAST_SEGMENT_BYTES: u64 = 64 * 1024;
 
 /// Segments that a rank multicasts, or listens to, before it waits for all of them: so the wire has always something to
 /// carry, and a long message does not take a request for each of its segments at once.
-pub const CAST_SEGMENTS_AHEAD: u64 = 64;
+pub const MULTICAST_SEGMENTS_AHEAD: u64 = 64;
 
 /// Bytes of small blocks, or of the ends of large ones, that a scatter packs into one multicast. Whoever gets a part of it
 /// receives all of it, so it should take no longer than a message costs anyway.
-pub const CAST_PACK_BYTES: u64 = 8 * 1024;
+pub const MULTICAST_PACK_BYTES: u64 = 8 * 1024;
 
 /// Bytes that the senders of an allgather may have on their way at once: so much a switch keeps for a receiver to whom
 /// several send. Nodes with more take turns.
-pub const CAST_TURN_BYTES: u64 = 512 * 1024;
+pub const MULTICAST_TURN_BYTES: u64 = 512 * 1024;
 
 /// Bytes of all nodes' operands of an allreduce that are multicast to all, each of whom combines them: while the wire
 /// carries so much to a node, one more message would be no sooner.
-pub const CAST_EXCHANGE_BYTES: u64 = 4 * 1024;
+pub const MULTICAST_EXCHANGE_BYTES: u64 = 4 * 1024;
 
 /// Nodes that multicast at once in an allgather, however long their blocks are: while the last packets of one are on
 /// their way, the next begins.
-pub const CAST_SENDERS_MIN: u32 = 2;
+pub const MULTICAST_SENDERS_MIN: u32 = 2;
 
 /// Nodes that signal one before a barrier is released by multicast: so many small messages are taken in the time that
 /// one needs on its way.
-pub const CAST_FAN_IN: u32 = 8;
+pub const MULTICAST_FAN_IN: u32 = 8;

@@ -17,7 +17,7 @@ pub use gathering::{allgather, allgatherv};
 pub use scattering::{reduce_scatter, scatter};
 
 use crate::hierarchical::Tiers;
-use crate::limits::{CAST_EXCHANGE_BYTES, CAST_FAN_IN, CAST_SEGMENTS_AHEAD};
+use crate::limits::{MULTICAST_EXCHANGE_BYTES, MULTICAST_FAN_IN, MULTICAST_SEGMENTS_AHEAD};
 use crate::schedule::{Audience, Schedule, Span, StepPeer};
 use crate::shape::Member;
 use crate::tree::{Tree, relay};
@@ -42,14 +42,14 @@ pub fn barrier(s: &mut Schedule, tiers: Tiers) {
     barrier::release(s, tiers.local);
 }
 
-/// Up a tree in which each has [`CAST_FAN_IN`] children, to the first.
+/// Up a tree in which each has [`MULTICAST_FAN_IN`] children, to the first.
 fn gather_signals(s: &mut Schedule, me: Member) {
-    let first_child = u64::from(me.rank) * u64::from(CAST_FAN_IN) + 1;
-    let children = first_child..(first_child + u64::from(CAST_FAN_IN)).min(me.size.into());
+    let first_child = u64::from(me.rank) * u64::from(MULTICAST_FAN_IN) + 1;
+    let children = first_child..(first_child + u64::from(MULTICAST_FAN_IN)).min(me.size.into());
     children.for_each(|child| s.await_signal(me.peer(child as u32)));
     s.wait();
     if me.rank > 0 {
-        s.signal(me.peer((me.rank - 1) / CAST_FAN_IN));
+        s.signal(me.peer((me.rank - 1) / MULTICAST_FAN_IN));
         s.wait();
     }
 }
@@ -105,8 +105,8 @@ fn listen_to(s: &mut Schedule, from: StepPeer, pieces: u64, piece: impl Fn(u64) 
 
 /// Numbers of segments that are under way together.
 fn batches(pieces: u64) -> impl Iterator<Item = std::ops::Range<u64>> {
-    let starts = (0..pieces).step_by(CAST_SEGMENTS_AHEAD as usize);
-    starts.map(move |start| start..(start + CAST_SEGMENTS_AHEAD).min(pieces))
+    let starts = (0..pieces).step_by(MULTICAST_SEGMENTS_AHEAD as usize);
+    starts.map(move |start| start..(start + MULTICAST_SEGMENTS_AHEAD).min(pieces))
 }
 
 /// Each node reduces to its leader. Then all leaders multicast what they have to each other, if that is little, and each
@@ -125,7 +125,7 @@ pub fn allreduce(s: &mut Schedule, tiers: Tiers, own: Span, home: Span, segment_
         s.copy(result, home);
     }
     let exchanged = own.bytes().saturating_mul(tiers.nodes.count().into());
-    if exchanged <= CAST_EXCHANGE_BYTES && own.bytes() <= segment_bytes {
+    if exchanged <= MULTICAST_EXCHANGE_BYTES && own.bytes() <= segment_bytes {
         leader.into_iter().for_each(|leader| exchange(s, leader, home));
         bcast::binomial(s, tiers.local, 0, home);
         return;

@@ -9,7 +9,8 @@ use common::case::Case;
 use common::{Rank, data, in_recv, shape, sum, values};
 use tern_coll::interp::{self, CollectiveTraffic, UnexpectedTraffic};
 use tern_coll::limits::{
-    CAST_EXCHANGE_BYTES, CAST_FAN_IN, CAST_PACK_BYTES, CAST_SEGMENTS_AHEAD, CAST_SENDERS_MIN, CAST_TURN_BYTES,
+    MULTICAST_EXCHANGE_BYTES, MULTICAST_FAN_IN, MULTICAST_PACK_BYTES, MULTICAST_SEGMENTS_AHEAD,
+    MULTICAST_SENDERS_MIN, MULTICAST_TURN_BYTES,
 };
 use tern_coll::{Algorithm, Choice, CollectiveCall, CommView, NodeRun, Nodes, Root, Ty, TypedCount};
 
@@ -129,7 +130,7 @@ fn signals_go_up_a_tree_where_there_are_many_nodes() {
         tern_coll::build_with(Algorithm::Multicast, &comm, &CollectiveCall::Barrier, &mut schedule);
         schedule.steps().iter().filter(|step| matches!(step, tern_coll::Step::Recv { .. })).count()
     };
-    assert_eq!([0, 11, 12, 99].map(signals), [CAST_FAN_IN as usize, CAST_FAN_IN as usize, 3, 0]);
+    assert_eq!([0, 11, 12, 99].map(signals), [MULTICAST_FAN_IN as usize, MULTICAST_FAN_IN as usize, 3, 0]);
 }
 
 /// The wire carries each segment once; a leader that is late finds all of them.
@@ -152,7 +153,7 @@ fn a_bcast_is_one_multicast_a_segment() {
 #[test]
 fn a_long_bcast_goes_in_batches() {
     let (nodes, size) = nodes(&[1, 2, 1]);
-    let segments = 2 * CAST_SEGMENTS_AHEAD + 3;
+    let segments = 2 * MULTICAST_SEGMENTS_AHEAD + 3;
     for root in 0..size {
         common::check(&bcast(size, root, segments), &case(&nodes, 8), sum, 1);
         assert_eq!(traffic(&bcast(size, root, segments), &case(&nodes, 8)).messages, 2 * segments);
@@ -163,9 +164,9 @@ fn a_long_bcast_goes_in_batches() {
 #[test]
 fn senders_of_an_allgather_take_turns() {
     let (apart, size) = nodes(&[1; 7]);
-    let (segments, k) = (2, u64::from(CAST_SENDERS_MIN));
+    let (segments, k) = (2, u64::from(MULTICAST_SENDERS_MIN));
     // As few at once as there may be.
-    let elements = CAST_TURN_BYTES / 8 / k;
+    let elements = MULTICAST_TURN_BYTES / 8 / k;
     let (ranks, case) = (allgather(size, elements), case(&apart, elements * 8 / segments));
     assert_eq!(traffic(&ranks, &case).messages, segments * u64::from(size));
     let expected = (0..u64::from(size)).map(|place| segments * (place + k - 1).min(u64::from(size) - 1));
@@ -198,7 +199,7 @@ fn a_scatter_of_small_blocks_is_one_multicast() {
 #[test]
 fn a_scatter_of_large_blocks_packs_their_ends() {
     let (apart, size) = nodes(&[1; 6]);
-    let elements = (3 * CAST_PACK_BYTES + CAST_PACK_BYTES / 2) / 8;
+    let elements = (3 * MULTICAST_PACK_BYTES + MULTICAST_PACK_BYTES / 2) / 8;
     for root in 0..size {
         let ranks = scatter(size, root, elements);
         let case = case(&apart, 0);
@@ -210,7 +211,7 @@ fn a_scatter_of_large_blocks_packs_their_ends() {
         assert!(
             unexpected
                 .iter()
-                .all(|unexpected| unexpected.bytes <= 4 * CAST_PACK_BYTES && unexpected.messages <= 2)
+                .all(|unexpected| unexpected.bytes <= 4 * MULTICAST_PACK_BYTES && unexpected.messages <= 2)
         );
         assert_eq!(unexpected.iter().map(|unexpected| unexpected.messages).sum::<u64>(), 2 * 5);
     }
@@ -221,7 +222,7 @@ fn a_scatter_of_large_blocks_packs_their_ends() {
 fn an_allreduce_exchanges_operands_or_multicasts_its_result() {
     let (nodes, size) = uneven();
     let within = 2 * (size - nodes.count());
-    let short = CAST_EXCHANGE_BYTES / 8 / u64::from(nodes.count());
+    let short = MULTICAST_EXCHANGE_BYTES / 8 / u64::from(nodes.count());
     for (elements, among, early_most) in
         [(short, nodes.count(), nodes.count() - 1), (short + 1, nodes.count(), 0)]
     {

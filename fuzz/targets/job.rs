@@ -32,7 +32,7 @@ use crate::watch::lifelines::parse_addresses;
 pub const TARGETS: &[Target] = &[
     Target { name: "descriptor", run: descriptor, seeds: descriptors },
     Target { name: "status-page", run: status_page, seeds: records },
-    Target { name: "node-map", run: rosters, seeds: || vec![node_map_bytes()] },
+    Target { name: "node-map", run: node_maps, seeds: || vec![node_map_bytes()] },
     Target { name: "control-notice", run: notice, seeds: notices },
     Target {
         name: "link-answers",
@@ -117,7 +117,7 @@ fn records() -> Vec<Vec<u8>> {
 
 const ROSTER_RANKS: u32 = 6;
 
-fn rosters(bytes: &[u8]) {
+fn node_maps(bytes: &[u8]) {
     let file = memory(bytes, status_page_bytes(ROSTER_RANKS));
     let _ = node_map::read_secret(&file, ROSTER_RANKS);
     if let Ok(places) = read_places(&file, ROSTER_RANKS) {

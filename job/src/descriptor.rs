@@ -11,7 +11,7 @@
 use std::ffi::OsStr;
 use std::fmt;
 
-use crate::limits::{RANKS_MAX, TICKET_BYTES_MAX};
+use crate::limits::{DESCRIPTOR_BYTES_MAX, RANKS_MAX};
 
 /// Name of the environment variable that carries the job descriptor.
 pub const DESCRIPTOR_VARIABLE: &str = "TERN_JOB";
@@ -64,7 +64,7 @@ pub struct FdName {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum DescriptorError {
     /// Not text, or far too long.
-    #[error("it is not text of at most {TICKET_BYTES_MAX} bytes")]
+    #[error("it is not text of at most {DESCRIPTOR_BYTES_MAX} bytes")]
     NotText,
     /// Written by another version of Tern.
     #[error(
@@ -90,8 +90,10 @@ pub enum DescriptorError {
 impl JobDescriptor {
     /// Parses the value of `TERN_JOB`, trusting nothing in it.
     pub fn parse(text: &OsStr) -> Result<JobDescriptor, DescriptorError> {
-        let text =
-            text.to_str().filter(|text| text.len() <= TICKET_BYTES_MAX).ok_or(DescriptorError::NotText)?;
+        let text = text
+            .to_str()
+            .filter(|text| text.len() <= DESCRIPTOR_BYTES_MAX)
+            .ok_or(DescriptorError::NotText)?;
         let mut fields = Fields { words: text.split(' ') };
         fields.version()?;
         let rank = fields.number("rank", 0, RANKS_MAX - 1)?;

@@ -1,4 +1,4 @@
-//! Every constant of the runtime with its unit and its reason.
+//! Every constant of a job with its unit and its reason.
 
 use std::time::Duration;
 
@@ -6,7 +6,7 @@ use std::time::Duration;
 pub const RANKS_MAX: u32 = 1 << 20;
 
 /// Longest `TERN_JOB` that is worth parsing. Real ones are below 250 bytes.
-pub const TICKET_BYTES_MAX: usize = 512;
+pub const DESCRIPTOR_BYTES_MAX: usize = 512;
 
 /// One rank's record on the status page. A power of two that divides the page, so that no record straddles
 /// two pages and one `pwrite` stays inside one; there is room for some requests and messages beside the call.

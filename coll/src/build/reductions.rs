@@ -1,6 +1,6 @@
 //! Calls that reduce.
 
-use super::{BuildPlan, bcast_within, cast_bytes, rank_of, tiers};
+use super::{BuildPlan, bcast_within, multicast_bytes, rank_of, tiers};
 use crate::algorithm::Algorithm;
 use crate::call::{Collective, CollectiveCall, NumberArray, TypedCount};
 use crate::hierarchical;
@@ -24,7 +24,7 @@ pub(super) fn build_reduction(plan: BuildPlan, comm: &CommView, call: &Collectiv
             match algorithm {
                 Algorithm::Hierarchical => build_by_node(plan, comm, call.commutative(), own, home, s),
                 Algorithm::Multicast => {
-                    let bytes = cast_bytes(choice, comm, Collective::Allreduce);
+                    let bytes = multicast_bytes(choice, comm, Collective::Allreduce);
                     multicast::allreduce(s, tiers(comm), own, home, bytes);
                 }
                 _ => build_allreduce(plan.choice, comm.member(), own, home, s),
@@ -96,7 +96,7 @@ fn build_reduce_scatter(
     let me = comm.member();
     match choice.algorithm {
         Algorithm::Multicast => {
-            let bytes = cast_bytes(choice, comm, Collective::ReduceScatter);
+            let bytes = multicast_bytes(choice, comm, Collective::ReduceScatter);
             multicast::reduce_scatter(s, tiers(comm), operand, home, bytes);
         }
         Algorithm::Pairwise => reduce_scatter::pairwise(s, me, operand, home),

@@ -3,7 +3,7 @@
 use super::{others, segments};
 use crate::gather;
 use crate::hierarchical::{Tiers, node_after_node};
-use crate::limits::{CAST_SENDERS_MIN, CAST_TURN_BYTES};
+use crate::limits::{MULTICAST_SENDERS_MIN, MULTICAST_TURN_BYTES};
 use crate::schedule::{Schedule, Span};
 use crate::shape::Member;
 
@@ -96,10 +96,10 @@ fn longest(tiers: &Tiers, start: impl Fn(u32) -> u64) -> u64 {
 }
 
 /// How many leaders multicast at once, if one of them has so many bytes: as many as fit on the way, and at least
-/// [`CAST_SENDERS_MIN`].
+/// [`MULTICAST_SENDERS_MIN`].
 pub(super) fn senders(leader: &Member, bytes: u64) -> u32 {
-    let fit = CAST_TURN_BYTES / bytes.max(1);
-    fit.clamp(CAST_SENDERS_MIN.into(), u64::from(leader.size).max(CAST_SENDERS_MIN.into())) as u32
+    let fit = MULTICAST_TURN_BYTES / bytes.max(1);
+    fit.clamp(MULTICAST_SENDERS_MIN.into(), u64::from(leader.size).max(MULTICAST_SENDERS_MIN.into())) as u32
 }
 
 /// Each leader multicasts its block when it has those of all but the `senders` − 1 before it.

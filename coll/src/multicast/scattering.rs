@@ -6,7 +6,7 @@
 
 use super::segments;
 use crate::hierarchical::{Tiers, each_elsewhere, node_after_node};
-use crate::limits::CAST_PACK_BYTES;
+use crate::limits::MULTICAST_PACK_BYTES;
 use crate::reduce_scatter::ScatterBlocks;
 use crate::schedule::{Schedule, Span};
 use crate::shape::Member;
@@ -33,7 +33,7 @@ struct PackedRests {
 
 impl<F: Fn(u32) -> (u64, u64)> Parcels<F> {
     fn pack_bytes(&self) -> u64 {
-        CAST_PACK_BYTES.min(self.segment_bytes)
+        MULTICAST_PACK_BYTES.min(self.segment_bytes)
     }
 
     /// The body for a node.

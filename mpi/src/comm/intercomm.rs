@@ -19,7 +19,7 @@ entry! {
     /// Joins two groups that have no process in common (section 7.6.2).
     safe fn MPI_Intercomm_create(local_comm: MPI_Comm, local_leader: c_int, peer_comm: MPI_Comm, remote_leader: c_int, tag: c_int, newintercomm: Result<Handed<'_, MPI_Comm>>) on local_comm {
         let arguments = newintercomm.and_then(|newintercomm| {
-            Ok((newintercomm, Joint::of(local_comm, local_leader, peer_comm, remote_leader, tag)?))
+            Ok((newintercomm, JoiningSide::of(local_comm, local_leader, peer_comm, remote_leader, tag)?))
         });
         let (newintercomm, joint) = meet_with("MPI_Intercomm_create", local_comm, arguments, |(_, joint), record| {
             record.root = Some(Root::Rank(joint.leader));
@@ -124,13 +124,13 @@ pub fn split(call: &'static str, comm: MPI_Comm, own: SplitChoice) -> Result<MPI
 }
 
 /// What `MPI_Intercomm_create` joins from here.
-struct Joint {
+struct JoiningSide {
     participants: Participants,
     leader: u32,
     bridge: Option<Bridge>,
 }
 
-impl Joint {
+impl JoiningSide {
     /// Of the call's arguments; `peer_comm` and `remote_leader` count at the leader alone.
     fn of(
         local_comm: MPI_Comm,
@@ -138,7 +138,7 @@ impl Joint {
         peer_comm: MPI_Comm,
         remote_leader: c_int,
         tag: c_int,
-    ) -> Result<Joint> {
+    ) -> Result<JoiningSide> {
         if tag < 0 {
             return Err(fail(MPI_ERR_TAG, format!("tag is {tag}, but must not be negative")));
         }
@@ -160,7 +160,7 @@ impl Joint {
         } else {
             None
         };
-        Ok(Joint { participants, leader, bridge })
+        Ok(JoiningSide { participants, leader, bridge })
     }
 }
 

@@ -204,13 +204,13 @@ pub fn in_block(first: u64, rank: u32, group: Group, remote: Option<Group>) -> C
 
 /// A group argument, which must be part of the communicator's.
 fn subgroup(group: Group, whole: &Group) -> Result<Group> {
-    let stranger = group.members().find(|&member| whole.rank_of(member).is_none());
-    match stranger {
+    let outsider = group.members().find(|&member| whole.rank_of(member).is_none());
+    match outsider {
         None => Ok(group),
-        Some(stranger) => Err(fail(
+        Some(outsider) => Err(fail(
             MPI_ERR_GROUP,
             format!(
-                "the group has the process of rank {stranger} in the world, which is not in the communicator"
+                "the group has the process of rank {outsider} in the world, which is not in the communicator"
             ),
         )),
     }

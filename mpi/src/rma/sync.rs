@@ -305,12 +305,12 @@ fn take_all(window: &Window, ranks: &[u32], what: Turn) -> bool {
 /// The ranks in the window of a group's members.
 fn ranks_of(process: &Process, group: MPI_Group, win: MPI_Win) -> Result<Vec<u32>> {
     let (group, window) = (process.group(group)?, process.window(win)?);
-    let rank = |member| window.group.rank_of(member).ok_or_else(|| stranger(member, window));
+    let rank = |member| window.group.rank_of(member).ok_or_else(|| not_of_window(member, window));
     group.members().map(rank).collect()
 }
 
 #[cold]
-fn stranger(member: Peer, window: &Window) -> Box<Error> {
+fn not_of_window(member: Peer, window: &Window) -> Box<Error> {
     let text = format!(
         "the group has the process of rank {member} in the world, which is not in {}",
         window.named()

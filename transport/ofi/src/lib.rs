@@ -19,11 +19,11 @@
 //!
 //! The crate `tern-libfabric` has the calls.
 
-mod early;
 mod endpoint_address;
 mod exposed;
 mod farewell;
 mod limits;
+mod overtaking;
 mod packet;
 mod provider;
 mod reads;

@@ -8,10 +8,10 @@ use std::time::{Duration, Instant};
 use tern_libfabric::{Endpoint, EndpointEvent, Region, RemoteEndpoint};
 use tern_mem::UserBuf;
 
-use super::early::{EarlyPacket, EarlyPackets};
 use super::endpoint_address::OfiEndpointAddress;
 use super::exposed::{ExposedRegions, HeldPacket, OfiInbound};
 use super::limits::*;
+use super::overtaking::{OvertakingPacket, OvertakingPackets};
 use super::packet::{self, HEAD_BYTES, OfiPacket, OfiPacketKind};
 use super::provider::ProviderChoice;
 use super::reads::{OfiReader, OfiReads};
@@ -186,7 +186,7 @@ pub struct Ofi {
     /// Peers that are to be told that this rank sends nothing more, and until when it waits for their answers, while it goes.
     pub(super) untold: Vec<Peer>,
     pub(super) goes_until: Option<Instant>,
-    early: EarlyPackets,
+    overtaking: OvertakingPackets,
     pub(super) counters: OfiCounters,
     /// What ends the job, and when.
     pub(super) lost: Option<(Failure, Instant)>,
@@ -236,7 +236,7 @@ impl Ofi {
             unanswered: Vec::new(),
             untold: Vec::new(),
             goes_until: None,
-            early: EarlyPackets::default(),
+            overtaking: OvertakingPackets::default(),
             counters: OfiCounters::default(),
             lost: None,
         }
@@ -273,7 +273,7 @@ impl Ofi {
     #[inline]
     pub fn has_unsent(&self) -> bool {
         let is_reading = self.read_slots.len() < self.readers.len();
-        self.free.len() < self.slots || is_reading || self.has_exposed() || !self.early.is_empty()
+        self.free.len() < self.slots || is_reading || self.has_exposed() || !self.overtaking.is_empty()
     }
 
     /// Whether memory is exposed, or is being read.
@@ -388,7 +388,7 @@ impl Ofi {
     /// A packet that later ones have overtaken long ago will not come: the job cannot go on.
     #[cold]
     fn look_for_lost(&mut self) {
-        if let Some(peer) = self.early.bereft(Instant::now()) {
+        if let Some(peer) = self.overtaking.bereft(Instant::now()) {
             let provider = self.endpoint.provider();
             let advice = "choose another one by TERN_OFI_PROVIDER, or TERN_TRANSPORT=tcp";
             let why = format!("libfabric's provider '{provider}' has lost a packet of rank {peer}: {advice}");
@@ -468,7 +468,7 @@ pub(super) struct OfiArrivals<'a, S> {
     secret: &'a [u8; 32],
     pub(super) links: &'a mut [OfiPeer],
     unanswered: &'a mut Vec<Peer>,
-    early: &'a mut EarlyPackets,
+    overtaking: &'a mut OvertakingPackets,
     pub(super) counters: &'a mut OfiCounters,
     exposed: &'a mut HashMap<Peer, ExposedRegions>,
     has_ends: &'a mut bool,
@@ -490,11 +490,11 @@ impl<S: Sink> OfiArrivals<'_, S> {
             return;
         };
         if sequence != self.links[from as usize].received {
-            return self.keep(from, sequence, EarlyPacket { kind, header, payload: payload.into() });
+            return self.keep(from, sequence, OvertakingPacket { kind, header, payload: payload.into() });
         }
         self.take_next(from, kind, &header, payload);
-        if !self.early.is_empty() {
-            self.take_early(from);
+        if !self.overtaking.is_empty() {
+            self.take_overtaking(from);
         }
     }
 
@@ -552,17 +552,17 @@ impl<S: Sink> OfiArrivals<'_, S> {
 
     /// A packet whose turn it is not: it waits for those before it, unless it has come already.
     #[cold]
-    fn keep(&mut self, from: Peer, sequence: u32, packet: EarlyPacket) {
+    fn keep(&mut self, from: Peer, sequence: u32, packet: OvertakingPacket) {
         let ahead = sequence.wrapping_sub(self.links[from as usize].received).cast_signed();
-        if ahead < 0 || !self.early.keep(from, sequence, packet) {
+        if ahead < 0 || !self.overtaking.keep(from, sequence, packet) {
             self.counters.repeated += 1;
         }
     }
 
-    /// Takes what came too early, as far as its turn has come.
+    /// Takes what came too overtaking, as far as its turn has come.
     #[cold]
-    fn take_early(&mut self, from: Peer) {
-        while let Some(packet) = self.early.take(from, self.links[from as usize].received) {
+    fn take_overtaking(&mut self, from: Peer) {
+        while let Some(packet) = self.overtaking.take(from, self.links[from as usize].received) {
             self.take_next(from, packet.kind, &packet.header, &packet.payload);
         }
     }
@@ -673,7 +673,7 @@ impl Ofi {
         if !self.untold.is_empty() {
             self.tell();
         }
-        if !self.early.is_empty() {
+        if !self.overtaking.is_empty() {
             self.look_for_lost();
         }
         if self.has_exposed() || self.has_ends {
@@ -700,7 +700,7 @@ impl Ofi {
             secret,
             links,
             unanswered,
-            early,
+            overtaking,
             counters,
             exposed,
             has_ends,
@@ -721,7 +721,7 @@ impl Ofi {
             secret,
             links,
             unanswered,
-            early,
+            overtaking,
             counters,
             exposed,
             has_ends,

@@ -67,7 +67,7 @@ const OPERANDS: [u64; 2] = [64 * KIB, 1024 * KIB];
 /// What was measured.
 #[derive(Debug, Default)]
 struct MeasuredMessages {
-    here: LocalCarriers,
+    here: LocalLimits,
     compute: Least,
     /// Messages at once: round trips, and what they cost each side.
     eager: Least,
@@ -90,19 +90,19 @@ struct MeasuredMessages {
 
 /// How the library carries messages between the ranks of this machine.
 #[derive(Clone, Copy, Debug, Default)]
-struct LocalCarriers {
+struct LocalLimits {
     /// Bytes of the longest message that is sent at once.
     at_once_bytes_max: u64,
     /// It is, though the receiver could get it.
     prefers_send: bool,
 }
 
-impl LocalCarriers {
-    fn ask() -> Result<LocalCarriers, String> {
+impl LocalLimits {
+    fn ask() -> Result<LocalLimits, String> {
         let all = Environment::read(|name| std::env::var(name).ok()).map_err(|bad| bad.to_string())?;
         let limits = shm_limits(&all);
         let at_once_bytes_max = all.engine.eager_bytes_max(&limits) as u64;
-        Ok(LocalCarriers { at_once_bytes_max, prefers_send: limits.prefers_send })
+        Ok(LocalLimits { at_once_bytes_max, prefers_send: limits.prefers_send })
     }
 
     fn sizes(self) -> Vec<u64> {
@@ -120,7 +120,7 @@ pub(crate) fn measure(
     let on = |setup: &PairSetup, sizes: &[u64], what: &str| {
         Least::of(progress, what, repetitions, || jobs.messages(setup, sizes, point_s))
     };
-    let here = LocalCarriers::ask()?;
+    let here = LocalLimits::ask()?;
     let overheads = |setup: &PairSetup, sizes: &[u64], what: &str, into: Least| {
         into.and(progress, what, repetitions, || jobs.overheads(setup, sizes, point_s))
     };
@@ -215,7 +215,7 @@ impl MeasuredMessages {
 
     /// How messages go at a level within the machine.
     fn at_once(&self, sizes: &[SizeCosts]) -> String {
-        let (LocalCarriers { at_once_bytes_max, prefers_send }, streams) = (self.here, self.streams());
+        let (LocalLimits { at_once_bytes_max, prefers_send }, streams) = (self.here, self.streams());
         let mut text = format!(
             "eager_bytes_max = {at_once_bytes_max}\nprefers_send = {prefers_send}\nstreams = {streams}\n"
         );
@@ -424,7 +424,7 @@ mod tests {
         eager.take(MeasuredTime { name: "send-overhead".into(), bytes: 8, best: 50e-9, median: 1.0 });
         eager.take(MeasuredTime { name: "recv-overhead".into(), bytes: 8, best: 100e-9, median: 1.0 });
         MeasuredMessages {
-            here: LocalCarriers { at_once_bytes_max: 4 * KIB, prefers_send: false },
+            here: LocalLimits { at_once_bytes_max: 4 * KIB, prefers_send: false },
             both: Least::default(),
             stream: Least::default(),
             compute: least(&[
@@ -482,7 +482,7 @@ mod tests {
     /// A machine where cells are faster than the kernel, by so many microseconds for 1 MiB.
     fn machine_of_cells(share_us: f64) -> MeasuredMessages {
         let mut measured = machine();
-        measured.here = LocalCarriers { at_once_bytes_max: 64 * KIB, prefers_send: true };
+        measured.here = LocalLimits { at_once_bytes_max: 64 * KIB, prefers_send: true };
         measured.both = least(&[("exchange", 8, 0.4), ("local-sum", 8, 0.1)]);
         let mut take = |name: &str, bytes, us: f64| {
             measured.eager.take(MeasuredTime { name: name.into(), bytes, best: us * 1e-6, median: 1.0 });
