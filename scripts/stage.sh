@@ -131,7 +131,7 @@ PC
 }
 
 place_documents() {
-    (cd "$root" && find README.md ARCHITECTURE.md CONTRIBUTING.md LICENSE* docs -type f ! -name book.toml) |
+    (cd "$root" && find README.md ARCHITECTURE.md CONTRIBUTING.md CHANGELOG.md SECURITY.md LICENSE* docs -type f ! -name book.toml) |
         while read -r name; do
             mkdir -p "$(dirname "$prefix/share/doc/tern/$name")"
             put 644 "$root/$name" "$prefix/share/doc/tern/$name"
