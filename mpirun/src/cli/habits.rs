@@ -129,6 +129,11 @@ pub(crate) fn output(settings: &mut PlanSettings, value: &str) -> Result<(), Ref
             "merge" | "merge-stderr-to-stdout" => output.merge = true,
             "dir" | "directory" if !folder.is_empty() => output.set_folder(folder),
             "file" | "filename" if !folder.is_empty() => output.set_file(folder),
+            "xml" | "json" => {
+                return Err(Refusal::usage(format!(
+                    "option --output: '{word}' is not built here: lines stay as they are"
+                )));
+            }
             _ if !word.is_empty() && !word.contains('=') => output.set_folder(word),
             _ => {
                 return Err(Refusal::usage(format!(
@@ -147,6 +152,23 @@ const BOOTSTRAPS: [&str; 3] = ["ll", "manual", "persist"];
 pub(crate) fn known_launcher(value: &str) -> Option<Result<Vec<String>, Refusal>> {
     let known = BOOTSTRAPS.contains(&value) || value == "fork" || presets::named(value).is_some();
     known.then(|| bootstrap(value))
+}
+
+/// Reads the value of `--display`, as Open MPI 5 has it.
+pub(crate) fn display(settings: &mut PlanSettings, value: &str) -> Result<(), Refusal> {
+    for word in value.split([',', ':']) {
+        match word.to_ascii_lowercase().as_str() {
+            "map" | "map-devel" => settings.show_map = true,
+            "bind" | "bindings" => settings.report_bindings = true,
+            "allocation" | "alloc" => settings.show_allocation = true,
+            _ => {
+                return Err(Refusal::usage(format!(
+                    "option --display: '{word}' in '{value}' is none of map, bind, allocation"
+                )));
+            }
+        }
+    }
+    Ok(())
 }
 
 /// Reads the value of `-bootstrap`, which names a launcher; `fork` is for this host, where none is needed.

@@ -147,11 +147,17 @@ fn context(error: &clap::Error, kind: ContextKind) -> Option<String> {
 fn unknown(error: &clap::Error, segment: &ProgramArguments) -> Refusal {
     let word = segment.unknown.as_ref().map(|word| word.to_string_lossy().into_owned());
     let word = word.or_else(|| context(error, ContextKind::InvalidArg)).unwrap_or_default();
-    let hint = match context(error, ContextKind::SuggestedArg) {
+    let hint = match context(error, ContextKind::SuggestedArg).filter(|close| is_close(&word, close)) {
         Some(close) => format!(": did you mean {close}?"),
         None => "; mpirun --help lists the options, and options of the program come after its name".into(),
     };
     Refusal::usage(format!("there is no option {word}{hint}"))
+}
+
+/// Whether a user may have meant this: a third of the letters are other ones at most.
+fn is_close(word: &str, known: &str) -> bool {
+    let [word, known] = [word, known].map(|option| option.trim_start_matches('-'));
+    strsim::damerau_levenshtein(word, known) <= (known.len() / 3).max(1).min(word.len() / 2)
 }
 
 /// Too few values, or one where there must be none. The parser names the option as `--np <N>`.
@@ -207,6 +213,7 @@ fn apply(
         OptionKey::BindFixed(to) => settings.bind.take(to)?,
         OptionKey::CpuSet => settings.bind.cpus = cpu_set(name, &text(name, raw())?)?,
         OptionKey::ReportBindings => settings.report_bindings = true,
+        OptionKey::Display => habits::display(settings, &text(name, raw())?)?,
         OptionKey::Host => app.hosts.extend(text(name, raw())?.split(',').map(String::from)),
         OptionKey::Hostfile => settings.hostfile = Some(raw().into()),
         OptionKey::MapBy => habits::map_by(settings, &text(name, raw())?)?,
@@ -239,7 +246,7 @@ fn apply(
             settings.remarks.push(format!("option {} changes nothing: {remark}", dashed(name)));
         }
         OptionKey::Instead(instead) => {
-            return Err(Refusal::usage(format!("option {} is not for this mpirun: {instead}", dashed(name))));
+            return Err(Refusal::usage(format!("option {} is not built here: {instead}", dashed(name))));
         }
         OptionKey::ConfigFile | OptionKey::Info | OptionKey::Help | OptionKey::Version => {}
     }
@@ -460,6 +467,8 @@ mod tests {
     fn mistakes_are_explained() {
         assert!(refusal("--timout 3 a").contains("did you mean --timeout?"));
         assert!(refusal("--frobnicate a").contains("--help"));
+        assert!(!refusal("-s a").contains("mean"), "one letter is near everything");
+        assert!(!refusal("--show-allowance a").contains("mean"));
         assert!(refusal("-n 0 a").contains("'0'"));
         assert!(refusal("-n x a").contains("'x'"));
         assert!(refusal("-n").contains("needs a value"));

@@ -36,6 +36,7 @@ pub(crate) enum OptionKey {
     NoOversubscribe,
     ShowMap,
     ShowAllocation,
+    Display,
     DryRun,
     Launcher,
     Bootstrap,
@@ -338,6 +339,7 @@ const ALIASES: &[OptionRow] = &[
     OptionRow(&["pernode"], &[], OptionKey::MapFixed("ppr:1:node"), ""),
     OptionRow(&["npersocket"], &["N"], OptionKey::PerSocket, ""),
     OptionRow(&["cpus-per-proc", "cpus-per-rank"], &["N"], OptionKey::CoresPerRank, ""),
+    OptionRow(&["display"], &["map|bind|allocation"], OptionKey::Display, ""),
 ];
 
 // What scripts written for other launchers say.
@@ -354,6 +356,42 @@ const IDLE: &[OptionRow] = &[
         &[],
         OptionKey::NoEffect,
         "what Tern does anyway, or can do without",
+    ),
+    OptionRow(
+        &["report-state-on-timeout", "get-stack-traces"],
+        &[],
+        OptionKey::NoEffect,
+        "at the end of --timeout, mpirun says where each rank stands anyway",
+    ),
+    OptionRow(
+        &["rmk", "topolib"],
+        &["NAME"],
+        OptionKey::NoEffect,
+        "the batch system and the cores are found anyway",
+    ),
+    OptionRow(
+        &["usize"],
+        &["N"],
+        OptionKey::Remark("MPI_UNIVERSE_SIZE is the number of slots of all hosts"),
+        "MPI_UNIVERSE_SIZE is the number of slots of all hosts",
+    ),
+    OptionRow(
+        &["disable-auto-cleanup", "enable-recovery", "continuous"],
+        &[],
+        OptionKey::Remark("the end of a rank without MPI_Finalize ends the job"),
+        "the end of a rank without MPI_Finalize ends the job",
+    ),
+    OptionRow(
+        &["prepend-pattern"],
+        &["PATTERN"],
+        OptionKey::Remark("-l begins each line with its rank"),
+        "-l begins each line with its rank",
+    ),
+    OptionRow(
+        &["tune", "am"],
+        &["FILES"],
+        OptionKey::Remark("a file of settings of Open MPI; 'tern info' lists Tern's settings"),
+        "a file of settings of Open MPI; 'tern info' lists Tern's settings",
     ),
     OptionRow(
         &["envlist", "genvlist"],
@@ -397,6 +435,12 @@ const ELSEWHERE: &[OptionRow] = &[
         "copy the files with scp, or use a shared folder",
     ),
     OptionRow(
+        &["order-nodes"],
+        &["ascending|descending"],
+        OptionKey::Instead("--host or the host file names the hosts in the order in which they are used"),
+        "--host and the host file name hosts in their order",
+    ),
+    OptionRow(
         &["debug", "tv", "debugger"],
         &[],
         OptionKey::Instead(
@@ -405,7 +449,7 @@ const ELSEWHERE: &[OptionRow] = &[
         "mpirun -n N xterm -e gdb PROGRAM, or gdb -p PROCESS",
     ),
     OptionRow(
-        &["rankfile"],
+        &["rankfile", "rf"],
         &["FILE"],
         OptionKey::Instead(
             "'mpirun -host A -n 1 PROGRAM : -host B -n 2 PROGRAM' places ranks, and --bind-to with --cpu-set binds them",

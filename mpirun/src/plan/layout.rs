@@ -173,17 +173,14 @@ impl BindTargets<'_> {
         let (ranks, count) = (taken.len(), users.iter().filter(|users| **users > 0).count());
         let s = if count == 1 { "" } else { "s" };
         Some(match self.level {
-            Level::HwThread => format!("{ranks} ranks are bound to {count} hardware thread{s}"),
-            Level::Core if bind.width > 1 => format!("{ranks} ranks are bound to {count} group{s} of cores"),
-            Level::Core => format!("{ranks} ranks are bound to {count} core{s}"),
+            Level::HwThread => format!("{ranks} ranks have {count} hardware thread{s}"),
+            Level::Core if bind.width > 1 => format!("{ranks} ranks have {count} group{s} of cores"),
+            Level::Core => format!("{ranks} ranks have {count} core{s}"),
             _ => {
                 let used = self.units.iter().zip(&users).filter(|(_, users)| **users > 0);
                 let room: usize = used.map(|(unit, _)| self.room(unit, bind.threads)).sum();
                 let cores = if room == 1 { "core" } else { "cores" };
-                format!(
-                    "{ranks} ranks are bound to {count} part{s} ({}) with {room} {cores}",
-                    name_of(self.level)
-                )
+                format!("{ranks} ranks have {count} part{s} ({}) with {room} {cores}", name_of(self.level))
             }
         })
     }

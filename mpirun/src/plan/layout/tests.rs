@@ -138,14 +138,14 @@ fn overloaded_parts_are_told_of() {
     let host = read(Machine { sockets: 2, cores: 2, threads: 2, ..Machine::default() }, "overload");
     let remark = |bind: &Bind, ranks| laid(&host, bind, ranks).remarks.concat();
     assert_eq!(remark(&bind("core", ""), 4), "");
-    assert!(remark(&bind("core", ""), 5).contains("5 ranks are bound to 4 cores, so that some share one"));
+    assert!(remark(&bind("core", ""), 5).contains("5 ranks have 4 cores, so that some share one"));
     assert_eq!(remark(&bind("core:overload-allowed", ""), 5), "");
     assert_eq!(remark(&bind("hwthread", ""), 8), "");
     assert!(remark(&bind("hwthread", ""), 9).contains("8 hardware threads"));
     assert_eq!(remark(&bind("socket", ""), 4), "");
     assert_eq!(remark(&bind("socket", ""), 5), "");
     assert!(remark(&bind("socket", "core"), 4).is_empty());
-    assert!(remark(&bind("socket", "ppr:3:socket"), 3).contains("bound to 1 part (socket) with 2 cores"));
+    assert!(remark(&bind("socket", "ppr:3:socket"), 3).contains("3 ranks have 1 part (socket) with 2 cores"));
     assert_eq!(remark(&Bind { threads: true, ..bind("socket", "") }, 8), "");
     assert!(lay_out(&host, &bind("core:no-overload", ""), 5, |_| None).is_err());
 }
