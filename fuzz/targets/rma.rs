@@ -18,6 +18,8 @@ pub use crate::fuzz::driver::Target;
 use super::wire::{FLAG_BARE, FLAG_OPENED};
 use super::*;
 use crate::fuzz::input::Input;
+use crate::limits::LAYOUTS_MAX;
+use crate::slab::Id;
 use crate::wire::{ExtendedHeader, HeaderKind};
 use crate::{Engine, EngineSettings};
 

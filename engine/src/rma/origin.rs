@@ -1,9 +1,9 @@
 //! The origin's side: how an access leaves.
 
-use super::ACCESS_CONTEXT;
+use super::access::{ACCESS_CONTEXT, CannotBegin, Combination, Far, GappedElements, WindowId};
 use super::outbound::{OutboundRma, Then};
+use super::window::WindowMember;
 use super::wire::{FLAG_BARE, FLAG_OPENED};
-use super::{WindowId, WindowMember};
 use crate::engine::Engine;
 use crate::limits::{COMBINED_BYTES_MAX, DESCRIPTION_BYTES_MAX, EXTENDED_HEADER_BYTES_MAX, LAYOUTS_MAX};
 use crate::matching::Pattern;
@@ -13,46 +13,6 @@ use std::sync::Arc;
 use tern_mem::op::PredefinedOp;
 use tern_mem::{Basic, Layout, UserBuf};
 use tern_transport::{Full, Header, Peer, Token, Transport, WindowMemory};
-
-/// Elements in the memory of another rank.
-#[derive(Clone, Debug)]
-pub struct Far {
-    /// The window.
-    pub window: WindowId,
-    /// The rank in it.
-    pub rank: u32,
-    /// Displacement in bytes: of the first byte, or of where the elements begin if they have a shape.
-    pub at: i64,
-    /// What they are, unless they are one run of bytes.
-    pub shape: Option<GappedElements>,
-}
-
-/// Elements with gaps.
-#[derive(Clone, Debug)]
-pub struct GappedElements {
-    /// How many.
-    pub count: u64,
-    /// Each.
-    pub layout: Arc<Layout>,
-}
-
-/// How elements are combined.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Combination {
-    /// The operation.
-    pub op: PredefinedOp,
-    /// The type of each element.
-    pub basic: Basic,
-}
-
-/// Why an access cannot be begun.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum CannotBegin {
-    /// There is no such window or rank.
-    NoTarget,
-    /// The description of the target's elements has so many bytes, which are too many.
-    LongDescription(usize),
-}
 
 type Begun = Result<Option<RequestId>, CannotBegin>;
 

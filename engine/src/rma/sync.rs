@@ -1,38 +1,15 @@
 //! How epochs begin and end across hosts.
 
+use super::access::{AccessFault, Far, RefusedAccess, Sync, WindowId};
+use super::exposed::ExposedWindow;
 use super::outbound::OutboundRma;
+use super::window::{Applicant, WindowMember};
 use super::wire::{TOLD_DONE, TOLD_GRANTED, TOLD_REFUSED};
-use super::{AccessFault, Far, LockKind, RefusedAccess, WindowId};
 use crate::engine::{Action, Engine, EngineCore};
 use crate::request::{MessageFault, RequestState};
 use crate::slab::Id;
 use crate::wire::{ExtendedHeader, ExtendedHeaderReader, HeaderKind};
 use tern_transport::{Header, Peer, Transport};
-
-/// What one rank tells another, behind all of its accesses until then.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Sync {
-    /// Says when they are done.
-    Flush,
-    /// It may access this rank's memory.
-    Post,
-    /// This rank has completed its accesses.
-    Complete,
-    /// Wants its lock.
-    Lock(LockKind),
-    /// Gives its lock back, and wants to know when the accesses are done.
-    Unlock(LockKind),
-}
-
-/// A remote rank that waits for this rank's lock.
-#[derive(Debug)]
-pub(crate) struct Applicant {
-    peer: Peer,
-    kind: LockKind,
-    ticket: u64,
-    /// What it calls the window.
-    number: u32,
-}
 
 impl<T: Transport> Engine<T> {
     /// Tells a rank of a window something. A flush of no accesses needs no message.
@@ -61,7 +38,7 @@ impl<T: Transport> Engine<T> {
 
     /// Whether all accesses to a rank have left the buffers here and, unless only that is asked, are done there.
     pub fn is_flushed(&mut self, window: WindowId, rank: u32, only_here: bool) -> bool {
-        let done = |member: &mut super::WindowMember| {
+        let done = |member: &mut WindowMember| {
             member.unfinished == 0 && (only_here || member.answered == member.asked)
         };
         self.with_member(window, rank, done).unwrap_or(true)
@@ -85,7 +62,7 @@ impl<T: Transport> Engine<T> {
         &mut self,
         window: WindowId,
         rank: u32,
-        ask: impl FnOnce(&mut super::WindowMember) -> R,
+        ask: impl FnOnce(&mut WindowMember) -> R,
     ) -> Option<R> {
         let window = self.core.rma.get().windows.get_mut(window)?;
         let peer = window.group.as_ref()?.peer(rank)?;
@@ -94,7 +71,7 @@ impl<T: Transport> Engine<T> {
 
     /// Wakes ranks of this host that wait for this rank's lock.
     pub(crate) fn ring_waiters(&mut self, window: Id) {
-        for peer in self.core.rma.get().exposed(window).map_or_else(Vec::new, super::ExposedWindow::waiters) {
+        for peer in self.core.rma.get().exposed(window).map_or_else(Vec::new, ExposedWindow::waiters) {
             self.transport.ring(peer);
         }
     }

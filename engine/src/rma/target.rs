@@ -1,8 +1,10 @@
 //! The target's side: header handlers of accesses, and what is done when their bytes have landed.
 
+use super::access::{Combination, RefusedAccess, TargetRefusal};
+use super::exposed::{CombinedElements, ExposedWindow};
 use super::outbound::OutboundRma;
+use super::window::{AccessTarget, Assembly, Id0, RmaLanding};
 use super::wire::{FETCH_NUMBERS_BYTES, FLAG_BARE, FLAG_OPENED, SWAP_NUMBERS_BYTES, TOLD_REFUSED};
-use super::{Combination, CombinedElements, ExposedWindow, RefusedAccess, TargetRefusal};
 use crate::arrival::TOKEN_ACCESS;
 use crate::engine::{Action, EngineCore};
 use crate::limits::{COMBINED_BYTES_MAX, DESCRIPTION_BYTES_MAX, LAYOUTS_MAX};
@@ -14,41 +16,6 @@ use std::sync::Arc;
 use tern_mem::{Layout, UserBuf};
 use tern_transport as transport;
 use tern_transport::{Header, Peer, Token, TransferError};
-
-/// A long message of an access that is arriving.
-#[derive(Default)]
-pub(crate) struct RmaLanding {
-    window: Id0,
-    what: AccessTarget,
-}
-
-/// A window's number; that of none at first.
-struct Id0(Id);
-
-impl Default for Id0 {
-    fn default() -> Self {
-        Id0(Id::COMPLETED)
-    }
-}
-
-#[derive(Default)]
-enum AccessTarget {
-    /// Straight into the window.
-    #[default]
-    Put,
-    /// Into a block, from which it is executed.
-    Execute { header: Header, block: UserBuf, len: usize },
-    /// A part of a description.
-    Description { bytes: usize },
-}
-
-/// The description of a layout that is arriving.
-pub(crate) struct Assembly {
-    place: usize,
-    begun: usize,
-    arrived: usize,
-    block: UserBuf,
-}
 
 /// Bytes in a window, and the first packed one of them that is meant.
 type Reached = Result<(UserBuf, usize), TargetRefusal>;

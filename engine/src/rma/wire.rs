@@ -15,8 +15,7 @@
 //! The window is the receiver's number of it. With [`FLAG_OPENED`], the first byte is one of the packed bytes that the last open
 //! message names. All of this is checked by whoever receives it.
 
-use super::origin::Combination;
-use super::{LockKind, RefusedAccess, Sync, TargetRefusal};
+use super::access::{Combination, LockKind, RefusedAccess, Sync, TargetRefusal};
 use crate::wire::{ExtendedHeader, ExtendedHeaderReader};
 use tern_mem::Basic;
 use tern_mem::op::PredefinedOp;
