@@ -15,7 +15,8 @@ use std::sync::atomic::Ordering;
 
 use super::layout::SegmentLayout;
 use super::ring::CellName;
-use super::segment::{CELL_BUSY, CELL_FREE, Segment};
+use super::segment::Segment;
+use super::segment_words::{CELL_BUSY, CELL_FREE};
 use crate::limits::{
     CELL_TURNS_BYTES_MIN, CELLS_IN_TURN, CELLS_KEPT_MAX, CELLS_LENT_PER_PEER_MIN, CELLS_MAX,
     MESSAGE_CELLS_MAX, OVERSUBSCRIBED_CELLS_MIN,

@@ -15,7 +15,8 @@ use tern_mem::UserBuf;
 
 use super::cma::{self, CopyDirection};
 use super::path_tuner::PathTuner;
-use super::segment::{CooperativeCopySlot, Segment};
+use super::segment::Segment;
+use super::segment_words::CooperativeCopySlot;
 use crate::limits::{
     COOPERATIVE_CHUNK_BYTES_MAX, COOPERATIVE_CHUNK_BYTES_MIN, COOPERATIVE_CHUNKS, COOPERATIVE_COPY_SLOTS,
     PAGE_BYTES,

@@ -6,7 +6,7 @@ use crate::limits::{
 };
 use tern_transport::config::TransportConfig;
 
-use super::segment::{CellLine, CooperativeCopySlot, RegionControl, ShmCommWords};
+use super::segment_words::{CellLine, CooperativeCopySlot, RegionControl, ShmCommWords};
 
 /// The numbers that shape a segment.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

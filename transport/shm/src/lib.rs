@@ -57,6 +57,8 @@ mod receive;
 #[cfg(not(loom))]
 mod segment;
 #[cfg(not(loom))]
+mod segment_words;
+#[cfg(not(loom))]
 pub mod shm_comm;
 #[cfg(not(loom))]
 mod store_tuner;

@@ -9,7 +9,7 @@ use super::segment::Segment;
 use crate::limits::{ATTACH_NAP, ATTACH_WAIT_MS, ATTACH_YIELDS};
 use tern_transport::Peer;
 
-/// Value of [`super::segment::Hello::ready`] when the rest of it is valid.
+/// Value of [`super::segment_words::Hello::ready`] when the rest of it is valid.
 const READY: u32 = 0x5445_524e;
 
 /// Asked-for peers.

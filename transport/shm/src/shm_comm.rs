@@ -21,7 +21,10 @@
 
 mod arrivals;
 mod calls;
+mod counts;
+mod lines;
 mod shared_lines;
+mod watch;
 
 use std::cell::Cell;
 use std::hint;
@@ -32,12 +35,14 @@ use tern_mem::UserBuf;
 pub use super::flag::FlagPayload;
 use super::hints;
 use crate::limits::*;
-use tern_transport::Peer;
 
 pub(crate) use arrivals::Arrivals;
+pub use arrivals::Arrived;
 pub use calls::Mismatch;
+pub use lines::Lines;
 pub use shared_lines::SharedLines;
 pub(crate) use shared_lines::clear;
+pub use watch::{Arrival, EagerStep, ShmMember, ShmWatch, Sight, SyncStep};
 
 /// A communicator's ranks, all on this node, and their shared memory. Each rank has one of these; one thread at a
 /// time uses it. All ranks begin the same sync steps and eager steps in the same order.
@@ -71,144 +76,6 @@ pub struct ShmComm<L = SharedLines> {
     through: Cell<u64>,
     /// The call that this rank has left before its end, until all others have left it.
     left: Option<u64>,
-}
-
-/// A sync step that has begun.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct SyncStep {
-    count: u64,
-    half: usize,
-    buffer: usize,
-}
-
-/// An eager step that has begun.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct EagerStep {
-    count: u64,
-    /// Its eager slot; numbers behind the last slot are flags without one.
-    place: usize,
-    /// How far all ranks have to be before that is free.
-    free_at: u64,
-}
-
-/// The lines of a shm communicator: its flags, which are numbered, the words by which more than two ranks synchronize, and its data.
-pub trait Lines {
-    /// Raises a flag. What this rank has written before is visible to whoever sees the count.
-    fn raise(&self, line: usize, count: u64, mark: u64);
-
-    /// Raises a flag that never has a payload, and that others wait for until it is so high or higher.
-    fn raise_progress(&self, line: usize, count: u64, mark: u64);
-
-    /// Raises a flag to a count that says which mark it is.
-    fn raise_count(&self, line: usize, count: u64);
-
-    /// Raises a flag with a payload.
-    fn raise_with(&self, line: usize, count: u64, mark: u64, payload: &FlagPayload);
-
-    /// How far a flag is raised.
-    fn count(&self, line: usize) -> u64;
-
-    /// The mark beside a flag that was raised.
-    fn mark(&self, line: usize) -> u64;
-
-    /// The payload of a flag that was raised.
-    fn payload(&self, line: usize) -> FlagPayload;
-
-    /// Counts a flag up by one, unless it is at `most`; whether it did.
-    fn enter(&self, line: usize, most: u64) -> bool;
-
-    /// Counts a flag down by one.
-    fn leave(&self, line: usize);
-
-    /// Counts this rank as arrived at sync step `count`.
-    fn arrive(&self, count: u64, mark: u64) -> Arrived;
-
-    /// Forgets those who arrived at a sync step that nobody will complete, if nobody has arrived since.
-    fn forget_arrivals(&self, seen: u64);
-
-    /// Opens the gate of sync step `count`, to which all have come, and says with which mark.
-    fn open(&self, count: u64, mark: u64);
-
-    /// The last sync step whose gate was opened.
-    fn gate(&self) -> u64;
-
-    /// The mark that all came to it with.
-    fn gate_mark(&self) -> u64;
-
-    /// Some of the shm communicator's data.
-    fn data(&self, offset: usize, bytes: usize) -> UserBuf;
-}
-
-/// What a rank finds that counts itself as arrived.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Arrived {
-    /// So many have arrived with it; whether all with the same mark.
-    Number(u32, bool),
-    /// Others have arrived at another sync step: this rank was not counted. The word as it was found.
-    Elsewhere(u64),
-}
-
-/// What follows for a rank that has arrived at a sync step.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Arrival {
-    /// Others have yet to come.
-    Early(ShmWatch),
-    /// All have come: this rank calls [`ShmComm::open`].
-    Last,
-    /// Others make another call: they have been told, or have gone on.
-    Amiss,
-}
-
-/// Which communicator, and which of its ranks.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct ShmMember {
-    /// Whose region holds the memory, by its rank in the job.
-    pub leader: Peer,
-    /// Which part of it, below [`ShmComm::SLOTS`].
-    pub slot: u32,
-    /// This rank in the communicator.
-    pub rank: u32,
-    /// Ranks of the communicator.
-    pub size: u32,
-}
-
-/// What a rank waits for: one word of shared memory.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-#[allow(missing_docs, reason = "only this module makes and reads it")]
-pub enum ShmWatch {
-    /// The gate of a sync step opens.
-    Gate { count: u64 },
-    /// Rank `by` raises a flag in this call.
-    Flag { line: usize, count: u64, by: u32 },
-    /// Rank `by` raises a flag in this call, which has one step.
-    Sole { line: usize, count: u64, by: u32 },
-    /// A rank gets so far or farther.
-    Progress { line: usize, count: u64 },
-}
-
-impl ShmWatch {
-    /// Whether a rank that sees this in the word has to wait on.
-    #[inline]
-    pub fn is_pending_at(&self, seen: u64) -> bool {
-        match *self {
-            ShmWatch::Gate { count } | ShmWatch::Flag { count, .. } | ShmWatch::Progress { count, .. } => {
-                seen < count
-            }
-            // Another step of the same call is another call's.
-            ShmWatch::Sole { count, .. } => calls::call_of(seen) < calls::call_of(count),
-        }
-    }
-}
-
-/// What a look at a watched word shows.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Sight {
-    /// It has not come.
-    Pending,
-    /// It has come.
-    Come,
-    /// It will not come: another rank makes another call. See [`ShmComm::mismatch`].
-    Amiss,
 }
 
 /// A part of the shared memory. Only bytes that no other rank is told to touch now may be touched: that is what the
@@ -352,9 +219,9 @@ impl<L: Lines> ShmComm<L> {
     /// whose data lay there, or is so many calls behind that it may yet write there, in a call that differs.
     #[inline]
     pub fn before_sync_write(&mut self, sync: SyncStep) -> Option<ShmWatch> {
-        let last = calls::call_of(self.sync_buffers[sync.buffer]);
+        let last = counts::call_of(self.sync_buffers[sync.buffer]);
         if last < self.calls {
-            let free_at = self.first_step(SYNC_BUFFERS as u64 - 1).max(calls::first_step_of(last + 1));
+            let free_at = self.first_step(SYNC_BUFFERS as u64 - 1).max(counts::first_step_of(last + 1));
             if free_at > self.through.get()
                 && let Some(behind) = self.look_who_is_behind(free_at, free_at)
             {
@@ -413,7 +280,7 @@ impl<L: Lines> ShmComm<L> {
     /// The answer is what this rank waits for.
     #[inline]
     pub fn come_solely(&mut self) -> (SyncStep, ShmWatch) {
-        debug_assert!(self.member.size == 2 && self.mark & !calls::CALL_BITS == 0, "a barrier of two");
+        debug_assert!(self.member.size == 2 && self.mark & !counts::CALL_BITS == 0, "a barrier of two");
         let sync = SyncStep { count: self.sole_step(), ..self.begin_sync() };
         self.lines.raise_count(self.post_line(sync, self.member.rank), sync.count);
         let by = 1 - self.member.rank;
@@ -682,6 +549,6 @@ impl<L: Lines> ShmComm<L> {
 /// Turns of one sync step count up from here: they are more than steps, so a call has fewer steps with turns.
 #[inline]
 fn turn_count(sync: SyncStep, turn: u32) -> u64 {
-    let (call, step) = (sync.count & !calls::STEPS, sync.count & calls::STEPS);
+    let (call, step) = (sync.count & !counts::STEPS, sync.count & counts::STEPS);
     call | (step * (SHM_COMM_RANKS_MAX as u64 + 1) + u64::from(turn))
 }

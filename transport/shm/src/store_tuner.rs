@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use tern_mem::copy_between_cores;
 
-use super::segment::CellLine;
+use super::segment_words::CellLine;
 use super::tuner::TwoWayTuner;
 #[cfg(all(target_arch = "x86_64", not(miri)))]
 use crate::limits::LINE_BYTES;

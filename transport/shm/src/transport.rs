@@ -22,7 +22,8 @@ use super::peers::{MemoryReach, ShmPeers};
 use super::queue::{NONE, QueueReader};
 use super::receive::{IncomingRing, MessageInProgress, ReceivingSide, TakenMessage, take_queued};
 use super::ring::{CellName, RingReader, RingWriter, lines_for};
-use super::segment::{AttachError, FarBell, LineWord, Segment};
+use super::segment::{AttachError, FarBell, Segment};
+use super::segment_words::LineWord;
 use super::shm_comm::{self, ShmComm, ShmMember};
 use super::store_tuner::StoreTuner;
 use crate::limits::{

@@ -2,9 +2,17 @@
 //!
 //! A count alone would be wrong for good once a rank has arrived and left again, because others made another call.
 
-use super::Arrived;
 use crate::hints;
 use crate::sync::{AtomicU64, Ordering};
+
+/// What a rank finds that counts itself as arrived.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Arrived {
+    /// So many have arrived with it; whether all with the same mark.
+    Number(u32, bool),
+    /// Others have arrived at another sync step: this rank was not counted. The word as it was found.
+    Elsewhere(u64),
+}
 
 /// Zero while nobody has arrived, as in a new segment. Otherwise from the lowest bit: how many have arrived, a digest of their
 /// mark, and some bits of the step's number.

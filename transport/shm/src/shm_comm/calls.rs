@@ -10,32 +10,19 @@
 //! nobody can have completed one. Before its next call it waits until the others have left that one too: then nobody writes where
 //! they once did.
 
-use super::{Arrival, Arrived, Lines, ShmComm, ShmWatch, Sight, SyncStep};
+use super::ShmComm;
+use super::arrivals::Arrived;
+use super::counts::{CALL_BITS, STEP_BITS, STEPS, call_of, first_step_of};
+use super::lines::Lines;
+use super::watch::{Arrival, ShmWatch, Sight, SyncStep};
 
-/// Bits of a count that number the steps of a call; those above number calls.
-const STEP_BITS: u32 = 24;
-pub(super) const STEPS: u64 = (1 << STEP_BITS) - 1;
 /// The step of a rank that has left the call.
 const HAS_LEFT: u64 = STEPS;
 /// The step of a call that has no other, and whose mark is zero: a flag with this count needs no mark beside it. A second store to the
 /// line would cost a barrier a ninth of its time, since the rank that looks at the line takes it away in between.
 const SOLE: u64 = STEPS - 1;
-/// Bits of a mark in which the call's number is: what a rank says of its call is read in two parts, which must belong together.
-pub(super) const CALL_BITS: u64 = 0xf;
 /// The mark of a gate that was opened for ranks with different marks.
 const UNLIKE: u64 = u64::MAX;
-
-/// The number of the call that a count is of.
-#[inline]
-pub(super) fn call_of(count: u64) -> u64 {
-    count >> STEP_BITS
-}
-
-/// The count with which a call begins.
-#[inline]
-pub(super) fn first_step_of(call: u64) -> u64 {
-    call << STEP_BITS
-}
 
 /// What another rank does instead.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -7,12 +7,16 @@ use std::time::Duration;
 
 use tern_mem::UserBuf;
 
-use super::{Arrived, FlagPayload, Lines, ShmComm, ShmMember, ShmWatch};
+use super::ShmComm;
+use super::arrivals::Arrived;
+use super::lines::Lines;
+use super::watch::{ShmMember, ShmWatch};
 use crate::bell::{self, Bell};
-use crate::flag::Flag;
+use crate::flag::{Flag, FlagPayload};
 use crate::futex;
 use crate::limits::*;
-use crate::segment::{Segment, ShmCommWords};
+use crate::segment::Segment;
+use crate::segment_words::ShmCommWords;
 use tern_transport::Peer;
 use tern_transport::doorbell::Doorbell;
 
