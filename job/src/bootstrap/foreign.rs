@@ -4,7 +4,8 @@
 //! compute the whole answer once per rank, silently. Where a launcher has left neither a socket of PMI-1 nor a server of PMIx, it
 //! refuses and says how to start the program.
 
-use crate::bootstrap::{Bootstrap, EnvironmentReader, JoinError, text};
+use crate::bootstrap::JoinError;
+use crate::bootstrap::way::{Bootstrap, EnvironmentReader, text};
 use crate::job::Job;
 
 /// One of several ranks of a launcher that has left nothing by which Tern could find the others.

@@ -14,22 +14,13 @@ mod pmix;
 mod reminder;
 mod singleton;
 pub(crate) mod voice;
-
-use std::ffi::OsString;
+mod way;
 
 use crate::descriptor::{DESCRIPTOR_VARIABLE, JobDescriptor};
 use crate::job::Job;
 
 pub use error::JoinError;
-
-/// Reads the environment.
-pub(crate) type EnvironmentReader<'a> = &'a dyn Fn(&str) -> Option<OsString>;
-
-/// A way in which this process may have been started.
-trait Bootstrap: Sync {
-    /// Becomes a rank, if the environment shows that this process was started so.
-    fn join(&self, environment: EnvironmentReader<'_>) -> Option<Result<Job, JoinError>>;
-}
+use way::{Bootstrap, EnvironmentReader};
 
 /// All of them; the first one that finds its signs is the one. What is left over of a launcher further up, as in a script, comes
 /// after the launcher itself.
@@ -47,11 +38,6 @@ pub fn join() -> Result<Job, JoinError> {
 
 fn join_by(environment: EnvironmentReader<'_>) -> Result<Job, JoinError> {
     WAYS.iter().find_map(|way| way.join(environment)).unwrap_or_else(|| Ok(Job::alone()))
-}
-
-/// A variable that is text.
-fn text(environment: EnvironmentReader<'_>, name: &str) -> Option<String> {
-    environment(name)?.into_string().ok()
 }
 
 /// How many ranks the job will have, by what the launcher has left in the environment: what can be known before [`join`].

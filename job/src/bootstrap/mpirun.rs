@@ -8,7 +8,8 @@ use rustix::process::{
     PidfdFlags, PidfdGetfdFlags, Signal, getpid, pidfd_getfd, pidfd_open, set_parent_process_death_signal,
 };
 
-use crate::bootstrap::{Bootstrap, EnvironmentReader, JoinError};
+use crate::bootstrap::JoinError;
+use crate::bootstrap::way::{Bootstrap, EnvironmentReader};
 use crate::cores::{CoreBudget, affinity_cores};
 use crate::descriptor::{DESCRIPTOR_VARIABLE, FdName, JobDescriptor};
 use crate::job::{Job, JobControl};

@@ -1,6 +1,7 @@
 //! A program that nobody has started as one of several: a world of one.
 
-use crate::bootstrap::{Bootstrap, EnvironmentReader, JoinError};
+use crate::bootstrap::JoinError;
+use crate::bootstrap::way::{Bootstrap, EnvironmentReader};
 use crate::job::Job;
 
 /// The last of all ways.

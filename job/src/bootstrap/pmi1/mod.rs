@@ -6,10 +6,11 @@ use std::fmt;
 use std::io;
 use std::sync::{Arc, Mutex};
 
+use crate::bootstrap::JoinError;
 use crate::bootstrap::exchange::{LaunchedRank, LauncherExchange, Onward, assemble};
 use crate::bootstrap::pmi1::client::{Pmi1Client, PmiLink};
 use crate::bootstrap::voice::Voice;
-use crate::bootstrap::{Bootstrap, EnvironmentReader, JoinError, text};
+use crate::bootstrap::way::{Bootstrap, EnvironmentReader, text};
 use crate::job::Job;
 use crate::limits::RANKS_MAX;
 use crate::node_map::NodeMap;

@@ -13,7 +13,8 @@ use tern_pmix::{Failed, PmixClient, PmixLibrary, PmixValue, ValueOwner};
 
 use crate::bootstrap::exchange::{LaunchedRank, LauncherExchange, Onward, assemble};
 use crate::bootstrap::voice::Voice;
-use crate::bootstrap::{Bootstrap, EnvironmentReader, JoinError, foreign, text};
+use crate::bootstrap::way::{Bootstrap, EnvironmentReader, text};
+use crate::bootstrap::{JoinError, foreign};
 use crate::hex::{from_hex, to_hex};
 use crate::job::Job;
 use crate::limits::{ENDPOINT_ADDRESS_BYTES_MAX, RANKS_MAX};
