@@ -4,7 +4,7 @@
 use std::process::Command;
 use std::time::Duration;
 
-use super::{Jobs, Test, Verdict, expect, expect_said, passed, run_command};
+use super::common::{Jobs, Test, Verdict, expect, expect_said, passed, run_command};
 use crate::compile::compile;
 
 /// The tests of this file.

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use rustix::process::Signal;
 
-use super::{
+use super::common::{
     DESERTED_LIMIT, JOB_LIMIT, Jobs, Test, Verdict, expect, expect_code, expect_said, passed, run_command,
 };
 use crate::process::{GONE_WITHIN, Running, marked_processes, send, wait_until_gone};

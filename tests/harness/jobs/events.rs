@@ -4,8 +4,8 @@ use std::time::Instant;
 
 use rustix::process::Signal;
 
+use super::common::{JOB_LIMIT, Jobs, Test, Verdict, expect, expect_code, passed, run_command};
 use super::endings::{expect_gone, ranks_of, wait_for_ranks};
-use super::{JOB_LIMIT, Jobs, Test, Verdict, expect, expect_code, passed, run_command};
 use crate::compile::compile;
 use crate::process::{GONE_WITHIN, Running, send};
 

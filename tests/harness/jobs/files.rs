@@ -4,7 +4,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use super::{JOB_LIMIT, Jobs, Test, Verdict, expect, expect_code, hosts, passed, run_command, skip};
+use super::common::{JOB_LIMIT, Jobs, Test, Verdict, expect, expect_code, passed, run_command, skip};
+use super::hosts;
 use crate::compile::compile;
 use crate::process::Running;
 

@@ -6,8 +6,9 @@ use std::time::{Duration, Instant};
 
 use rustix::process::Signal;
 
+use super::common::{JOB_LIMIT, Jobs, Test, Verdict, expect, expect_code, expect_said, passed};
 use super::endings::{expect_gone, ranks_of, wait_for_ranks};
-use super::{JOB_LIMIT, Jobs, Test, Verdict, expect, expect_code, expect_said, hosts, passed};
+use super::hosts;
 use crate::process::{GONE_WITHIN, Running, marked_processes, run, send};
 
 /// The tests of this file.

@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use super::{Jobs, Skip, Test, Verdict, expect, run_command};
+use super::common::{Jobs, Skip, Test, Verdict, expect, run_command};
 use crate::compile::compile;
 
 /// The tests of this file.

@@ -6,9 +6,9 @@ use std::time::{Duration, Instant};
 
 use rustix::process::Signal;
 
+use super::common::{JOB_LIMIT, Jobs, Test, Verdict, expect, expect_code, passed, skip};
 use super::endings::{expect_gone, ranks_of, wait_for_ranks};
 use super::places::{as_nobody, is_reachable};
-use super::{JOB_LIMIT, Jobs, Test, Verdict, expect, expect_code, passed, skip};
 use crate::compile::compile;
 use crate::process::{GONE_WITHIN, Running, send};
 

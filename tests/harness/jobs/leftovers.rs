@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use rustix::process::Signal;
 
-use super::{JOB_LIMIT, Jobs, Test, Verdict, passed};
+use super::common::{JOB_LIMIT, Jobs, Test, Verdict, passed};
 use crate::process::{Running, wait_until_gone};
 
 const FOLDERS: [&str; 2] = ["/dev/shm", "/tmp"];

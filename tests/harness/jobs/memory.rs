@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use super::{Jobs, Test, Verdict, expect, expect_code, passed, run_command};
+use super::common::{Jobs, Test, Verdict, expect, expect_code, passed, run_command};
 use crate::compile::compile;
 
 /// The tests of this file.

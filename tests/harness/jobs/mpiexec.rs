@@ -1,6 +1,6 @@
 //! Options that the standard gives to `mpiexec` (MPI 5.0 section 11.5), as far as a whole job shows them.
 
-use super::{Jobs, Test, Verdict, expect, expect_code, expect_said, passed, run_command};
+use super::common::{Jobs, Test, Verdict, expect, expect_code, expect_said, passed, run_command};
 
 /// The tests of this file.
 pub(super) const TESTS: &[Test] = &[

@@ -7,9 +7,9 @@ use std::time::Duration;
 use rustix::process::Signal;
 use tern_coll::{Algorithm, Collective};
 
+use super::common::{Jobs, Test, Verdict, expect, expect_code, expect_said, passed, run_command, skip};
 use super::net::{NO_NFT, Net, expect_end, expect_right, finish, net, net_or_skip, processes};
 use super::tables::{row_for_all, table};
-use super::{Jobs, Test, Verdict, expect, expect_code, expect_said, passed, run_command, skip};
 use crate::process::{GONE_WITHIN, Outcome, Running, send};
 
 /// The tests of this file.

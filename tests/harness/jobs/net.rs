@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use rustix::process::Signal;
 
-use super::{
+use super::common::{
     JOB_LIMIT, Jobs, Skip, Test, Verdict, expect, expect_code, expect_said, passed, run_command, skip,
 };
 use crate::instances::has_libfabric;

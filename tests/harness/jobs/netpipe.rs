@@ -8,8 +8,8 @@ use std::time::{Duration, Instant};
 use rustix::process::Signal;
 use serde_json::Value;
 
+use super::common::{JOB_LIMIT, Jobs, Test, Verdict, expect, passed, skip};
 use super::net::processes;
-use super::{JOB_LIMIT, Jobs, Test, Verdict, expect, passed, skip};
 use crate::process::{self, GONE_WITHIN, Outcome, Running, wait_until_gone};
 
 /// Some fifty short jobs, on a machine that may be busy.

@@ -4,7 +4,7 @@
 use std::path::Path;
 use std::process::Command;
 
-use super::{Jobs, Test, Verdict, expect, expect_code, expect_said, passed, run_command, skip};
+use super::common::{Jobs, Test, Verdict, expect, expect_code, expect_said, passed, run_command, skip};
 use crate::process::Outcome;
 
 /// A user and group that own nothing ('nobody').

@@ -6,8 +6,9 @@ use std::time::Duration;
 
 use rustix::process::Signal;
 
+use super::common::{JOB_LIMIT, Jobs, Test, Verdict, expect, expect_code, passed, run_command, skip};
 use super::endings::wait_for_ranks;
-use super::{JOB_LIMIT, Jobs, Test, Verdict, expect, expect_code, hosts, passed, run_command, skip};
+use super::hosts;
 use crate::compile::{compile, has_fortran};
 use crate::process::{Outcome, Running};
 

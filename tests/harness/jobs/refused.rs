@@ -5,8 +5,8 @@ use std::ffi::OsStr;
 use std::path::PathBuf;
 use std::process::Command;
 
+use super::common::{Jobs, Test, Verdict, expect, expect_code, expect_said, passed, run_command, skip};
 use super::places::{as_nobody, is_reachable};
-use super::{Jobs, Test, Verdict, expect, expect_code, expect_said, passed, run_command, skip};
 use crate::compile::compile;
 use crate::process::Outcome;
 

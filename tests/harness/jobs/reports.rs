@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use rustix::process::Signal;
 
-use super::{JOB_LIMIT, Jobs, Test, Verdict, expect, expect_code, expect_said, passed, run_command};
+use super::common::{JOB_LIMIT, Jobs, Test, Verdict, expect, expect_code, expect_said, passed, run_command};
 use crate::process::Running;
 
 /// Processor time that three seconds of waiting may cost.

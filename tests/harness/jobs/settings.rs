@@ -3,7 +3,8 @@
 use std::process::Command;
 use std::time::Duration;
 
-use super::{Jobs, Test, Verdict, expect, expect_code, expect_said, hosts, passed, run_command};
+use super::common::{Jobs, Test, Verdict, expect, expect_code, expect_said, passed, run_command};
+use super::hosts;
 use crate::process::Outcome;
 
 /// They are found before the ranks do anything else.

@@ -9,7 +9,9 @@ use std::time::{Duration, Instant};
 
 use rustix::process::Signal;
 
-use super::{JOB_LIMIT, Jobs, Test, Verdict, expect, expect_code, expect_said, passed, run_command, skip};
+use super::common::{
+    JOB_LIMIT, Jobs, Test, Verdict, expect, expect_code, expect_said, passed, run_command, skip,
+};
 use crate::process::{GONE_WITHIN, Outcome, Running, marked_processes, send, wait_until_gone};
 
 /// A job comes up by ssh within this time, even on a busy machine.

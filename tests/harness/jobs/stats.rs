@@ -2,7 +2,8 @@
 
 use std::process::Command;
 
-use super::{Jobs, Test, Verdict, expect, expect_code, hosts, passed, run_command};
+use super::common::{Jobs, Test, Verdict, expect, expect_code, passed, run_command};
+use super::hosts;
 use crate::compile::compile;
 use crate::process::Outcome;
 

@@ -7,7 +7,7 @@ use std::net::TcpStream;
 use std::process::Command;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-use super::{JOB_LIMIT, Jobs, Test, Verdict, expect, expect_code, passed};
+use super::common::{JOB_LIMIT, Jobs, Test, Verdict, expect, expect_code, passed};
 use crate::process::{Running, marked_processes};
 
 /// Strangers in each test.

@@ -6,7 +6,8 @@ use std::process::Command;
 
 use tern_coll::{Algorithm, Choice, Collective, TableRow, algorithms, table::NumberRange};
 
-use super::{Jobs, Test, Verdict, expect, expect_code, expect_said, hosts, passed, run_command};
+use super::common::{Jobs, Test, Verdict, expect, expect_code, expect_said, passed, run_command};
+use super::hosts;
 
 /// The tests of this file.
 pub(super) const TESTS: &[Test] = &[

@@ -9,8 +9,8 @@ use std::io::Write;
 
 use rustix::process::Signal;
 
+use super::common::{JOB_LIMIT, Jobs, Test, Verdict, expect, expect_code, expect_said, passed};
 use super::endings::{expect_gone, ranks_of, wait_for_ranks};
-use super::{JOB_LIMIT, Jobs, Test, Verdict, expect, expect_code, expect_said, passed};
 use crate::compile::compile;
 use crate::process::{GONE_WITHIN, Running, marked_processes, send};
 
@@ -150,7 +150,7 @@ fn meet(jobs: &Jobs<'_>) -> Verdict {
         if client.get_args().next().is_some() {
             client.arg(&program);
         }
-        let outcome = super::run_command(client.args(["call", &service]))?;
+        let outcome = super::common::run_command(client.args(["call", &service]))?;
         expect_code(&outcome, 0)?;
         expect(outcome.stdout.contains("called 3"), "it hears of both servers", &outcome)?;
     }
@@ -209,7 +209,7 @@ fn owner_killed(jobs: &Jobs<'_>) -> Verdict {
         send(process, Signal::KILL);
     }
     let outcome = waiting.wait(JOB_LIMIT).map_err(|error| error.to_string())?;
-    let late = super::run_command(jobs.mpirun(1).arg(&program).args(["knock", &port]))?;
+    let late = super::common::run_command(jobs.mpirun(1).arg(&program).args(["knock", &port]))?;
     for outcome in [outcome, late] {
         expect(killed.elapsed() < GONE_WITHIN, "who waits hears of it within 2 s", &outcome)?;
         expect(outcome.code() != Some(0), "nobody is let in", &outcome)?;
@@ -236,13 +236,13 @@ fn strangers(jobs: &Jobs<'_>) -> Verdict {
         };
     }
     let wrong = format!("{}{}", &port[..port.len() - 1], if port.ends_with('0') { '1' } else { '0' });
-    let outcome = super::run_command(Command::new(&program).args(["knock", &wrong]))?;
+    let outcome = super::common::run_command(Command::new(&program).args(["knock", &wrong]))?;
     expect(
         outcome.code() != Some(0) && outcome.stderr.contains("MPI_Comm_connect"),
         "a wrong secret is refused",
         &outcome,
     )?;
-    let outcome = super::run_command(Command::new(&program).args(["knock", &port]))?;
+    let outcome = super::common::run_command(Command::new(&program).args(["knock", &port]))?;
     expect_code(&outcome, 0)?;
     expect(marked_processes(&server.mark()).len() <= 1, "the server has ended, or is about to", &outcome)?;
     let outcome = server.wait(JOB_LIMIT).map_err(|error| error.to_string())?;
