@@ -1,16 +1,18 @@
 //! From a call to its schedule.
 
 mod inter;
+mod plan;
 mod reductions;
 
 use crate::algorithm::{Algorithm, algorithms};
 use crate::call::{Collective, CollectiveCall, TypedCount, Vector};
-use crate::hierarchical::{self, Tiers};
+use crate::hierarchical;
 use crate::schedule::{Schedule, Span};
-use crate::shape::{CommView, Member, Root};
+use crate::shape::{CommView, Member};
 use crate::table::{Choice, Query, TableRow, select};
 use crate::tree::Tree;
-use crate::{allgather, alltoall, barrier, bcast, gather, multicast, neighbor, scan, scatter};
+use crate::{allgather, alltoall, barrier, gather, multicast, neighbor, scan, scatter};
+use plan::{BuildPlan, bcast_within, build_bcast, multicast_bytes, rank_of, tiers};
 
 /// Fills an empty schedule with this rank's part of a call, by the algorithm that `rows` and the built-in table
 /// choose. All ranks of the call use the same rows.
@@ -32,33 +34,6 @@ pub fn build_with(choice: impl Into<Choice>, comm: &CommView, call: &CollectiveC
     let suits = choices.contains(&choice.algorithm) && choice.algorithm.suits(&Query::of(comm, call));
     let choice = if suits { choice } else { choices[0].into() };
     build_intra(BuildPlan { choice, rows: &[] }, comm, call, s);
-}
-
-/// What a call is built by.
-#[derive(Clone, Copy)]
-struct BuildPlan<'a> {
-    choice: Choice,
-    /// The user's rows, by which the tiers of a hierarchical algorithm choose theirs.
-    rows: &'a [TableRow],
-}
-
-impl BuildPlan<'_> {
-    /// The choice for a part of the call, among other ranks on one node each or all on one.
-    fn part(&self, query: &Query) -> Self {
-        BuildPlan { choice: select(self.rows, query), rows: self.rows }
-    }
-}
-
-/// The tiers of a communicator whose nodes have been found to suit a hierarchical algorithm.
-fn tiers<'a>(comm: &CommView<'a>) -> Tiers<'a> {
-    let nodes = comm.nodes.expect("a hierarchical algorithm suits several nodes only");
-    Tiers::new(nodes, comm.rank)
-}
-
-/// Bytes of a segment of a call by multicast.
-fn multicast_bytes(choice: Choice, comm: &CommView, collective: Collective) -> u64 {
-    let multicast = comm.multicast.expect("an algorithm by multicast suits where that works only");
-    choice.segment(collective).min(multicast.bytes_max)
 }
 
 fn build_intra(plan: BuildPlan, comm: &CommView, call: &CollectiveCall, s: &mut Schedule) {
@@ -125,17 +100,6 @@ fn build_intra(plan: BuildPlan, comm: &CommView, call: &CollectiveCall, s: &mut 
     }
 }
 
-/// A broadcast among some ranks, by any algorithm but the hierarchical ones.
-fn build_bcast(choice: Choice, me: Member, root: u32, data: Span, s: &mut Schedule) {
-    let segment_bytes = choice.segment(Collective::Bcast);
-    match choice.algorithm {
-        Algorithm::ScatterRing => bcast::scatter_ring(s, me, root, data),
-        Algorithm::Chain => bcast::pipelined(s, me, root, data, Tree::Chain, segment_bytes),
-        Algorithm::BinaryTree => bcast::pipelined(s, me, root, data, Tree::Binary, segment_bytes),
-        _ => bcast::binomial(s, me, root, data),
-    }
-}
-
 fn build_rooted(choice: Choice, comm: &CommView, call: &CollectiveCall, s: &mut Schedule) {
     let (me, algorithm) = (comm.member(), choice.algorithm);
     match *call {
@@ -188,12 +152,6 @@ fn build_allgather(plan: BuildPlan, comm: &CommView, send: Option<Span>, first: 
         }
         _ => allgather::ring(s, me, send, |rank| first.block(rank)),
     }
-}
-
-/// Broadcasts from the leader of a node to its other ranks.
-fn bcast_within(plan: BuildPlan, local: Member, data: Span, s: &mut Schedule) {
-    let query = Query::new(Collective::Bcast, data.bytes(), local.size);
-    build_bcast(plan.part(&query).choice, local, 0, data, s);
 }
 
 fn build_alltoall(
@@ -250,14 +208,5 @@ fn build_neighbor(call: &CollectiveCall, s: &mut Schedule) {
             neighbor::direct(s, &around, |index| send.in_send(index), |index| recv.in_recv(index));
         }
         _ => unreachable!("{} asks no neighbors", call.collective()),
-    }
-}
-
-/// The root's rank on an intracommunicator.
-fn rank_of(root: Root, comm: &CommView) -> u32 {
-    match root {
-        Root::Rank(rank) => rank,
-        Root::Here => comm.rank,
-        Root::Elsewhere => unreachable!("MPI_PROC_NULL is no root of an intracommunicator"),
     }
 }

@@ -1,6 +1,6 @@
 //! Calls that reduce.
 
-use super::{BuildPlan, bcast_within, multicast_bytes, rank_of, tiers};
+use super::plan::{BuildPlan, bcast_within, multicast_bytes, rank_of, tiers};
 use crate::algorithm::Algorithm;
 use crate::call::{Collective, CollectiveCall, NumberArray, TypedCount};
 use crate::hierarchical;
