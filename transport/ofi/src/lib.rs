@@ -20,6 +20,7 @@
 //! The crate `tern-libfabric` has the calls.
 
 mod endpoint_address;
+mod error;
 mod exposed;
 mod farewell;
 mod limits;
@@ -33,9 +34,10 @@ mod transport;
 mod two_ways;
 mod windows;
 
+pub use error::OfiError;
 pub use provider::ProviderChoice;
 pub use survey::survey;
-pub use transport::{Ofi, OfiBell, OfiCounters, OfiError, Opened};
+pub use transport::{Ofi, OfiBell, OfiCounters, Opened};
 pub use two_ways::{DirectoryHalf, split};
 
 #[cfg(any(test, fuzzing))]

@@ -8,7 +8,7 @@ use tern_libfabric::{
     Endpoint, LibfabricError, Library, MemoryRegistration, NetworkOffer, OfferHints, Sizes,
 };
 
-use super::OfiError;
+use super::error::OfiError;
 use super::limits::{OFI_OPEN_S_MAX, OFI_PACKET_BYTES, OFI_RECEIVE_BYTES, OFI_SENDS};
 use tern_transport::config::OfiConfig;
 

@@ -1,7 +1,6 @@
 //! [`Ofi`]: the transport of one rank to its peers over libfabric.
 
 use std::collections::{HashMap, VecDeque};
-use std::io;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -9,6 +8,7 @@ use tern_libfabric::{Endpoint, EndpointEvent, Region, RemoteEndpoint};
 use tern_mem::UserBuf;
 
 use super::endpoint_address::OfiEndpointAddress;
+use super::error::OfiError;
 use super::exposed::{ExposedRegions, HeldPacket, OfiInbound};
 use super::limits::*;
 use super::overtaking::{OvertakingPacket, OvertakingPackets};
@@ -22,29 +22,6 @@ use tern_transport::socket_bell::SocketBell;
 use tern_transport::{
     Am, Doorbell, Failure, Full, Header, Limits, Peer, Sink, Token, Transport, WindowMemory,
 };
-
-/// Why a rank cannot use libfabric.
-#[derive(Debug, thiserror::Error)]
-pub enum OfiError {
-    /// The library or a provider fails.
-    #[error("{0}")]
-    Library(tern_libfabric::LibfabricError),
-    /// It has not answered in time.
-    #[error(
-        "{0} has not answered for {OFI_OPEN_S_MAX} s; choose another one by TERN_OFI_PROVIDER, or an interface by \
-         TERN_OFI_INTERFACE ('fi_info -t FI_EP_RDM' lists them)"
-    )]
-    Hangs(String),
-    /// No thread can be made.
-    #[error("no thread for opening libfabric: {0}")]
-    Thread(io::Error),
-    /// Messages must not be read by others.
-    #[error("packets over libfabric are not encrypted: unset TERN_ENCRYPT, or use TERN_TRANSPORT=tcp")]
-    InClear,
-    /// The launcher cannot pass the endpoint's address on.
-    #[error("the address of this rank's endpoint is too long to be passed on")]
-    TooLong,
-}
 
 /// Packets of a rank since its start.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
