@@ -2,7 +2,7 @@
 
 use tern_mem::ContiguousBuf;
 
-use super::{ConformanceWorld, Keeper, Received, drain, header, pattern, send_surely};
+use super::world::{ConformanceWorld, Keeper, Received, drain, header, pattern, send_surely};
 use crate::{AM_INLINE_BYTES_MAX, Transport};
 
 /// Messages that go and come the shortest way and those that do not stay in order, whole, and are seen once.

@@ -3,7 +3,7 @@
 use tern_mem::datatype::ConstructorForm;
 use tern_mem::{Basic, Datatype, UserBuf};
 
-use super::{ConformanceWorld, Keeper, drain, header, pattern, remote_of};
+use super::world::{ConformanceWorld, Keeper, drain, header, pattern, remote_of};
 use crate::{Am, Header, Landing, Peer, Sink, Token, Transfer, TransferError, Transport};
 
 /// Memory in which every second piece of `piece` bytes belongs to the message.
