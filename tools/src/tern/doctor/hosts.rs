@@ -4,7 +4,7 @@
 use std::net::{ToSocketAddrs, UdpSocket};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use super::Finding;
+use super::finding::Finding;
 use crate::installation::Installation;
 use crate::run::Invocation;
 
@@ -142,7 +142,7 @@ fn now() -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::doctor::Severity;
+    use crate::doctor::finding::Severity;
 
     #[test]
     fn hosts_are_named_once_and_without_slots() {

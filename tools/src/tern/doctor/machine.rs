@@ -5,7 +5,7 @@ use std::path::Path;
 use rustix::process::{Resource, getrlimit};
 use tern_job::cores;
 
-use super::Finding;
+use super::finding::Finding;
 use crate::features::{self, Feature};
 use crate::installation::Installation;
 

@@ -1,5 +1,6 @@
 //! `tern doctor`: looks for what keeps a program, this machine or hosts from running jobs, with a verdict on each point.
 
+mod finding;
 mod hosts;
 mod machine;
 mod network;
@@ -11,6 +12,7 @@ use clap::Args;
 
 use crate::hosts as of_jobs;
 use crate::table::TextTable;
+use finding::{Finding, Severity};
 
 /// Say what is in the way of a job, on this machine, for a program, among hosts
 ///
@@ -28,39 +30,6 @@ pub(crate) struct DoctorArguments {
     /// What runs a command on a host, as for mpirun
     #[arg(long, value_name = "CMD")]
     pub launcher: Option<String>,
-}
-
-/// What was found on one point.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Finding {
-    what: &'static str,
-    verdict: Severity,
-    words: String,
-}
-
-/// How bad it is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Severity {
-    /// As it should be.
-    Ok,
-    /// It works, but not as well as it could.
-    Note,
-    /// It is in the way.
-    Bad,
-}
-
-impl Finding {
-    fn ok(what: &'static str, words: impl Into<String>) -> Finding {
-        Finding { what, verdict: Severity::Ok, words: words.into() }
-    }
-
-    fn note(what: &'static str, words: impl Into<String>) -> Finding {
-        Finding { what, verdict: Severity::Note, words: words.into() }
-    }
-
-    fn bad(what: &'static str, words: impl Into<String>) -> Finding {
-        Finding { what, verdict: Severity::Bad, words: words.into() }
-    }
 }
 
 /// Everything that was asked for: the text, and whether anything is bad.

@@ -4,7 +4,7 @@ use std::net::{IpAddr, ToSocketAddrs};
 use std::path::PathBuf;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use super::Finding;
+use super::finding::Finding;
 
 /// A clock before this is wrong: Tern is younger. Seconds since 1970.
 const YOUNGEST_S: u64 = 1_700_000_000;

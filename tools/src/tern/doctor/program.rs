@@ -8,7 +8,7 @@ use object::read::ReadCache;
 use object::read::elf::{FileHeader, ProgramHeader};
 use tern_mpirun::programs::{self, Abi, Family, ProgramAbi};
 
-use super::Finding;
+use super::finding::Finding;
 
 const WHAT: &str = "program";
 
@@ -204,7 +204,7 @@ fn of_another_mpi(seen: &ProgramAbi) -> Option<(&str, Family)> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::doctor::Severity;
+    use crate::doctor::finding::Severity;
 
     #[test]
     fn what_is_no_program_is_said() {
