@@ -1,5 +1,8 @@
 //! Files that import each other in a circle can be understood only together. This measures the circles of each crate: the
-//! strongly connected components of its `use crate::…`.
+//! strongly connected components of which file uses what another defines.
+//!
+//! A name counts for the file that defines it, by whichever re-exports it is reached. So a `mod.rs` that only re-exports is in no
+//! circle. What a file takes from the root of its crate does not count either: everything is there.
 
 #![forbid(unsafe_code)]
 
@@ -9,6 +12,9 @@ use std::path::{Path, PathBuf};
 
 /// The most files that a circle may have.
 const CIRCLE_MAX: usize = 2;
+
+/// Crates that have a larger one, and its files today. It may only become smaller, and then so does the number here.
+const LARGER: [(&str, usize); 1] = [("mpi/src", 76)];
 
 /// The folders in which the sources of a library or a program begin, of all members of the workspace.
 fn crates() -> Vec<String> {
@@ -36,11 +42,16 @@ fn circles_of_imports_are_small() {
     for name in &crates {
         let imports = imports(name);
         let largest = circles(&imports).into_iter().max_by_key(Vec::len).unwrap_or_default();
-        if largest.len() > CIRCLE_MAX {
+        let known = LARGER.iter().find(|(larger, _)| larger == name).map_or(CIRCLE_MAX, |(_, files)| *files);
+        if largest.len() > known {
             let files = largest.join(", ");
-            complaints.push(format!("{name}: a circle of {}, over {CIRCLE_MAX}: {files}", largest.len()));
+            complaints.push(format!("{name}: a circle of {}, over {known}: {files}", largest.len()));
+        } else if known > CIRCLE_MAX && largest.len() < known {
+            complaints.push(format!("{name}: no circle of {known} any more, but of {}", largest.len()));
         }
     }
+    let gone = LARGER.iter().filter(|(name, _)| !crates.iter().any(|other| other == name));
+    complaints.extend(gone.map(|(name, _)| format!("{name}: there is no such crate")));
     assert!(complaints.is_empty(), "\n{}\n", complaints.join("\n"));
 }
 
@@ -52,23 +63,31 @@ fn imports(name: &str) -> Imports {
     let mut files = Vec::new();
     collect(&root, &mut files);
     assert!(!files.is_empty(), "{name} was not found");
-    let modules: BTreeMap<String, PathBuf> =
-        files.into_iter().map(|file| (module_of(&root, &file), file)).collect();
-    let of = |(module, file): (&String, &PathBuf)| {
-        let text = fs::read_to_string(file).expect("a source file");
-        let found = paths(&text).into_iter().filter_map(|path| resolve(module, &path, &modules));
-        (module.clone(), found.filter(|other| other != module).collect())
+    let read = |file: PathBuf| {
+        let text = fs::read_to_string(&file).expect("a source file");
+        (module_of(&root, &file), SourceModule::new(&text))
+    };
+    imports_among(&files.into_iter().map(read).collect())
+}
+
+fn imports_among(modules: &SourceModules) -> Imports {
+    let of = |(module, source): (&String, &SourceModule)| {
+        let used = source.used(module, modules).into_iter();
+        (module.clone(), used.filter(|other| !other.is_empty() && other != module).collect())
     };
     modules.iter().map(of).collect()
 }
 
+/// The files of a crate, without its tests and without programs that lie in folders of their own.
 fn collect(folder: &Path, files: &mut Vec<PathBuf>) {
     for entry in fs::read_dir(folder).expect("a folder").flatten() {
         let (path, leaf) = (entry.path(), entry.file_name().to_string_lossy().into_owned());
-        let is_test = leaf.starts_with("tests");
-        if path.is_dir() && !is_test {
+        if leaf.starts_with("tests") {
+            continue;
+        }
+        if path.is_dir() && !path.join("main.rs").is_file() {
             collect(&path, files);
-        } else if leaf.ends_with(".rs") && !is_test {
+        } else if leaf.ends_with(".rs") {
             files.push(path);
         }
     }
@@ -84,35 +103,147 @@ fn module_of(root: &Path, file: &Path) -> String {
     parts.join("::")
 }
 
-/// The paths within the crate that a file's code, without its tests, imports or names.
-fn paths(text: &str) -> Vec<String> {
-    let code = text.split("#[cfg(test)]\nmod tests").next().unwrap_or_default();
-    let code: String = code.lines().map(|line| line.split("//").next().unwrap_or_default()).collect();
-    let mut found = Vec::new();
-    for start in ["crate::", "super::", "self::"] {
-        for (at, _) in code.match_indices(start) {
-            let within = code[..at]
-                .ends_with(|before: char| before.is_alphanumeric() || before == ':' || before == '$');
-            if !within {
-                expand("", &code[at..], &mut found);
+/// All modules of a crate by their paths; the root's is empty.
+type SourceModules = BTreeMap<String, SourceModule>;
+
+/// What a file says, as far as it matters here.
+struct SourceModule {
+    uses: Vec<UseItem>,
+    /// Its items and modules at the top.
+    defined: BTreeSet<String>,
+    children: BTreeSet<String>,
+    /// Paths outside of `use`, and all words.
+    paths: Vec<String>,
+    words: BTreeSet<String>,
+}
+
+/// One name, or all, that a `use` brings in.
+struct UseItem {
+    path: String,
+    /// None for all.
+    name: Option<String>,
+    is_public: bool,
+}
+
+/// How many re-exports a name may be reached by.
+const RE_EXPORTS_MAX: usize = 8;
+
+impl SourceModule {
+    fn new(text: &str) -> SourceModule {
+        let code = SourceModule::code(text);
+        let (children, defined) = definitions(&code);
+        let (uses, rest) = take_uses(&code);
+        let words = rest.split(|next: char| !is_of_word(next)).map(str::to_owned).collect();
+        SourceModule { uses, defined, children, paths: paths(&rest), words }
+    }
+
+    /// Without tests and comments.
+    fn code(text: &str) -> String {
+        let code = text.split("#[cfg(test)]\nmod tests").next().unwrap_or_default();
+        let lines = code.lines().map(|line| line.split("//").next().unwrap_or_default().trim_end());
+        lines.collect::<Vec<_>>().join("\n")
+    }
+
+    /// The modules that define what this one, `module`, uses.
+    fn used(&self, module: &str, modules: &SourceModules) -> Vec<String> {
+        let mut used: Vec<String> =
+            self.paths.iter().filter_map(|path| defining(module, path, modules, 0)).collect();
+        for item in &self.uses {
+            match &item.name {
+                Some(name) if !item.is_public || self.words.contains(name) => {
+                    used.extend(defining(module, &item.path, modules, 0));
+                }
+                Some(_) => {}
+                None => {
+                    let strange = self.words.iter().filter(|word| !self.defined.contains(*word));
+                    let paths = strange.map(|word| format!("{}::{word}", item.path));
+                    used.extend(paths.filter_map(|path| known(module, &path, modules, 0)));
+                }
             }
         }
+        used
+    }
+}
+
+fn is_of_word(next: char) -> bool {
+    next.is_alphanumeric() || next == '_'
+}
+
+/// The modules and the items at the top of a file: where `cargo fmt` begins lines at the margin.
+fn definitions(code: &str) -> (BTreeSet<String>, BTreeSet<String>) {
+    const KINDS: [&str; 10] =
+        ["fn", "struct", "enum", "union", "trait", "type", "const", "static", "mod", "macro_rules!"];
+    let (mut children, mut defined) = (BTreeSet::new(), BTreeSet::new());
+    for line in code.lines().filter(|line| line.starts_with(is_of_word)) {
+        let mut words = line.split_whitespace().skip_while(|word| {
+            word.starts_with("pub") || ["unsafe", "extern", "\"C\"", "async"].contains(word)
+        });
+        let Some(kind) = words.next().filter(|word| KINDS.contains(word)) else { continue };
+        let name = words.find(|word| !["fn", "mut", "unsafe", "extern", "\"C\""].contains(word));
+        let name = name.unwrap_or_default().split(|next: char| !is_of_word(next)).next().unwrap_or_default();
+        let set = if kind == "mod" && line.ends_with(';') { &mut children } else { &mut defined };
+        set.insert(name.to_owned());
+    }
+    (children, defined)
+}
+
+/// What the `use`s of a file bring in, and the code without them.
+fn take_uses(code: &str) -> (Vec<UseItem>, String) {
+    let (mut uses, mut rest, mut left) = (Vec::new(), String::new(), code);
+    while let Some(at) = left.find("use ") {
+        let line = left[..at].rsplit('\n').next().unwrap_or_default().trim();
+        let (before, found) = left.split_at(at);
+        rest.push_str(before);
+        let is_public = line.starts_with("pub");
+        // Elsewhere it is a word of a text.
+        let of_use = |next: char| is_of_word(next) || next.is_whitespace() || ":{},*".contains(next);
+        let end =
+            found.find(';').filter(|end| (line.is_empty() || is_public) && found[..*end].chars().all(of_use));
+        let Some(end) = end else {
+            rest.push_str("use ");
+            left = &found["use ".len()..];
+            continue;
+        };
+        expand("", found["use ".len()..end].trim(), &mut |path, after| {
+            uses.push(UseItem::new(path, after, is_public));
+        });
+        left = &found[end..];
+    }
+    (uses, rest + left)
+}
+
+impl UseItem {
+    /// `after` the path may be another name or, for all, a star.
+    fn new(path: &str, after: &str, is_public: bool) -> UseItem {
+        let path = path.trim_end_matches("::self").trim_end_matches("::").to_owned();
+        let other = after.trim().strip_prefix("as ").map(str::trim);
+        let own = path.rsplit("::").next().unwrap_or_default();
+        let name = (!after.starts_with('*')).then(|| other.unwrap_or(own).to_owned());
+        UseItem { path, name, is_public }
+    }
+}
+
+/// The paths of more than one word that code names.
+fn paths(code: &str) -> Vec<String> {
+    let mut found = Vec::new();
+    let words = code.split(|next: char| !is_of_word(next) && next != ':' && next != '$');
+    for path in words.filter(|path| path.contains("::") && !path.starts_with(':') && !path.contains('$')) {
+        // What begins with the type of a generic argument or the name of a field is none: `a: b::c`.
+        let path = path.rsplit(": ").next().unwrap_or_default().trim_end_matches(':');
+        found.push(path.to_owned());
     }
     found
 }
 
-/// Takes `a::{b, c::d}` apart, and ends where the path does.
-fn expand(prefix: &str, text: &str, found: &mut Vec<String>) {
-    let end =
-        text.find(|next: char| !(next.is_alphanumeric() || next == ':' || next == '_')).unwrap_or(text.len());
+/// Takes `a::{b, c::d}` apart: each path, and what follows it.
+fn expand(prefix: &str, text: &str, found: &mut dyn FnMut(&str, &str)) {
+    let end = text.find(|next: char| !(is_of_word(next) || next == ':')).unwrap_or(text.len());
     let (path, rest) = text.split_at(end);
     let path = format!("{prefix}{path}");
-    let Some(group) = rest.strip_prefix('{').filter(|_| path.ends_with("::")) else {
-        found.push(path);
-        return;
-    };
-    for item in items(group) {
-        expand(&path, item.trim(), found);
+    match rest.strip_prefix('{') {
+        Some(group) => items(group).into_iter().for_each(|item| expand(&path, item.trim(), found)),
+        None if path.is_empty() => {}
+        None => found(&path, rest),
     }
 }
 
@@ -137,21 +268,88 @@ fn items(group: &str) -> Vec<&str> {
     items
 }
 
-/// The module that a path leads to; none for the crate's root, in which everything is.
-fn resolve(module: &str, path: &str, modules: &BTreeMap<String, PathBuf>) -> Option<String> {
-    let mut place: Vec<&str> = module.split("::").filter(|part| !part.is_empty()).collect();
-    for part in path.split("::").filter(|part| !part.is_empty()) {
+/// The module that defines what a path in `module` leads to; none for a module as such and for other crates.
+fn defining(module: &str, path: &str, modules: &SourceModules, depth: usize) -> Option<String> {
+    match lead(module, path, modules, depth)? {
+        Lead::Defined(found) | Lead::Unseen(found) => Some(found),
+        Lead::Module(_) => None,
+    }
+}
+
+/// As [`defining`], if a definition is seen: not of what a macro defines.
+fn known(module: &str, path: &str, modules: &SourceModules, depth: usize) -> Option<String> {
+    match lead(module, path, modules, depth)? {
+        Lead::Defined(found) => Some(found),
+        Lead::Unseen(_) | Lead::Module(_) => None,
+    }
+}
+
+/// Where a path leads.
+enum Lead {
+    /// To an item of this module.
+    Defined(String),
+    /// To something that this module must have, though no definition is seen.
+    Unseen(String),
+    Module(String),
+}
+
+fn lead(module: &str, path: &str, modules: &SourceModules, depth: usize) -> Option<Lead> {
+    if depth > RE_EXPORTS_MAX {
+        return None;
+    }
+    let mut parts = path.split("::").filter(|part| !part.is_empty()).peekable();
+    let mut place = module.to_owned();
+    let mut is_relative = true;
+    while let Some(part) = parts.next_if(|part| ["crate", "self", "super"].contains(part)) {
+        is_relative = false;
         match part {
             "crate" => place.clear(),
-            "self" => {}
-            "super" => drop(place.pop()),
-            _ => place.push(part),
+            "super" => place = place.rsplit_once("::").map(|(above, _)| above.to_owned()).unwrap_or_default(),
+            _ => {}
         }
     }
-    while !place.is_empty() && !modules.contains_key(&place.join("::")) {
-        place.pop();
+    while let Some(part) = parts.next() {
+        let is_last = parts.peek().is_none();
+        match step(&place, part, is_last, modules, depth) {
+            Some(Lead::Module(next)) => place = next,
+            Some(found) => return Some(found),
+            // The first word of such a path may be another crate's.
+            None if is_relative => return None,
+            None => return Some(Lead::Unseen(place)),
+        }
+        is_relative = false;
     }
-    Some(place.join("::")).filter(|found| !found.is_empty())
+    Some(Lead::Module(place))
+}
+
+/// Where a name in a module leads.
+fn step(place: &str, part: &str, is_last: bool, modules: &SourceModules, depth: usize) -> Option<Lead> {
+    let source = modules.get(place)?;
+    let child = if place.is_empty() { part.to_owned() } else { format!("{place}::{part}") };
+    let child = (source.children.contains(part) && modules.contains_key(&child)).then_some(child);
+    // A function may have the name of its module.
+    if let Some(child) = child.clone().filter(|_| !is_last) {
+        return Some(Lead::Module(child));
+    }
+    if source.defined.contains(part) {
+        return Some(Lead::Defined(place.to_owned()));
+    }
+    let named = source.uses.iter().filter(|item| item.name.as_deref() == Some(part));
+    for item in named.filter(|item| item.path != part) {
+        if let Some(found) = lead(place, &item.path, modules, depth + 1) {
+            return Some(found);
+        }
+    }
+    if let Some(child) = child {
+        return Some(Lead::Module(child));
+    }
+    for all in source.uses.iter().filter(|item| item.name.is_none() && item.path != "super") {
+        let path = format!("{}::{part}", all.path);
+        if let Some(found) = known(place, &path, modules, depth + 1) {
+            return Some(Lead::Defined(found));
+        }
+    }
+    None
 }
 
 /// Modules that reach each other, in groups of more than one.
@@ -196,11 +394,41 @@ fn circles_are_found() {
 
 #[test]
 fn imports_are_taken_apart() {
-    let text = "use crate::a::{self, B, c::{d, E}};\nuse super::f;\n// crate::not\nlet x = crate::g::h();\n";
-    let mut found = paths(text);
-    found.sort();
-    assert_eq!(
-        found,
-        ["crate::a::B", "crate::a::c::E", "crate::a::c::d", "crate::a::self", "crate::g::h", "super::f"]
-    );
+    let text = "use crate::a::{self, B, c::{d, E as F}};\npub use super::g;\n// use crate::not;\nuse h::*;\n";
+    let (uses, rest) = take_uses(&SourceModule::code(text));
+    let uses: Vec<_> =
+        uses.iter().map(|item| (item.path.as_str(), item.name.as_deref(), item.is_public)).collect();
+    let expected = [
+        ("crate::a", Some("a"), false),
+        ("crate::a::B", Some("B"), false),
+        ("crate::a::c::d", Some("d"), false),
+        ("crate::a::c::E", Some("F"), false),
+        ("super::g", Some("g"), true),
+        ("h", None, false),
+    ];
+    assert_eq!(uses, expected);
+    assert!(!rest.contains("crate"), "{rest}");
+    assert_eq!(paths("let x: a::B = crate::g::h::<u8>(); $crate::k::l!();"), ["a::B", "crate::g::h"]);
+}
+
+#[test]
+fn names_are_followed_to_where_they_are_defined() {
+    let files = [
+        ("", "mod a;\nmod b;\nmod c;\npub use a::Deep;\nfn at_the_root() {}\n"),
+        (
+            "a",
+            "mod child;\nmod other;\npub use child::Deep;\nuse other::private;\npub(crate) use child::*;\n",
+        ),
+        ("a::child", "pub struct Deep;\npub const fn one() {}\nuse super::private;\n"),
+        ("a::other", "pub fn private() {\n    crate::at_the_root()\n}\n"),
+        ("b", "use crate::Deep;\nuse crate::a;\nfn two() {\n    a::one()\n}\n"),
+        ("c", "use std::fmt;\nfn three() {\n    use super::b::two;\n    fmt::x()\n}\n"),
+    ];
+    let modules = files.map(|(module, text)| (module.to_owned(), SourceModule::new(text))).into();
+    let found = imports_among(&modules);
+    let found: Vec<String> = found
+        .iter()
+        .flat_map(|(module, others)| others.iter().map(move |other| format!("{module} {other}")))
+        .collect();
+    assert_eq!(found, ["a a::other", "a::child a::other", "b a::child", "c b"]);
 }
