@@ -40,7 +40,7 @@ pub enum Protocol {
 /// How many protocols there are.
 pub const PROTOCOLS: usize = 4;
 /// How many ways there are to move a message after a request: in the order of
-/// [`RendezvousMethod`](crate::rendezvous::RendezvousMethod).
+/// [`RendezvousMethod`](crate::protocol::RendezvousMethod).
 pub const WAYS: usize = 4;
 
 /// The numbers.

@@ -3,7 +3,7 @@
 use crate::counters::{EngineCounters, Levels, Protocol, ToolEvent, ToolEventKind, at};
 use crate::engine::{Engine, EngineCore};
 use crate::matching::Envelope;
-use crate::rendezvous::RendezvousMethod;
+use crate::protocol::RendezvousMethod;
 use crate::request::{EngineRequest, Outgoing, RequestOwner};
 use crate::slab::Id;
 use crate::unexpected_message::{UnexpectedMessage, UnexpectedPayload};

@@ -1,104 +1,138 @@
-//! The protocols as a table that a person can print.
+//! Which way a message goes: the rules, which whoever sends and receives asks. `protocol_table` asks them too, and prints the answers.
+//!
+//! Sender and receiver each decide a part. The sender knows the mode, the length and its credits. The receiver knows both buffers.
 
-use crate::settings::EngineSettings;
-use tern_transport::Limits;
+use crate::request::Outgoing;
+use crate::settings::{EngineSettings, Rendezvous};
+use crate::wire::FLAG_READY_MODE;
+use tern_transport::{AM_INLINE_BYTES_MAX, Limits};
 
-/// One protocol.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct ProtocolRow {
-    /// Its name; in brackets, the name in the T3D paper.
-    pub name: &'static str,
-    /// When it is used.
-    pub when: String,
-    /// Its steps.
-    pub steps: &'static str,
+/// How a send relates to its receive (MPI 5.0 section 3.4). Buffered mode is a standard send of a copy.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Mode {
+    /// Completes when the buffer may be reused.
+    Standard,
+    /// Completes when the receive has started.
+    Synchronous,
+    /// The receive is there already.
+    Ready,
 }
 
-/// The protocols towards a peer with these limits.
-pub fn table(settings: &EngineSettings, limits: &Limits) -> Vec<ProtocolRow> {
-    let eager = settings.eager_bytes_max(limits);
-    let short = eager.min(tern_transport::AM_INLINE_BYTES_MAX);
-    let row = |name, when: String, steps| ProtocolRow { name, when, steps };
-    let mut rows = vec![
-        row("short (T)", format!("standard, ready; up to {short} B"), "header and payload in one cache line"),
-        row(
-            "short-sync (TA)",
-            format!("synchronous; up to {} B", short.saturating_sub(8)),
-            "as short; the receiver answers at the match",
-        ),
-        row(
-            "eager",
-            format!("up to {eager} B while credits last ({} B a peer)", settings.credit_bytes),
-            "header and payload; unexpected-message buffer if no receive is posted",
-        ),
-        row(
-            "three-way",
-            "no credits left, no get or put between these buffers".into(),
-            "request; the receiver makes room; payload",
-        ),
-    ];
-    if limits.cooperative_copy {
-        let when = format!("both contiguous, from {} B", settings.share_bytes_min);
-        rows.push(row("rendezvous-both", when, "request; both sides copy chunks of one message"));
+/// Bytes of a synchronous or signed message that fit in one cache line beside the extended header of eight bytes.
+const EXTENDED_BYTES_MAX: usize = AM_INLINE_BYTES_MAX - 8;
+
+/// A message as its sender sees it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct OutgoingMessage {
+    pub mode: Mode,
+    pub len: usize,
+    /// Its type is checked.
+    pub signed: bool,
+}
+
+/// Bytes up to which messages to a peer go at once.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct EagerLimits {
+    /// Copied by the transport.
+    pub copied: usize,
+    /// Sent without a copy.
+    pub zero_copy: usize,
+}
+
+/// How a message begins, if there are credits for it. Without credits it is an offer. `contiguous`: its buffer is.
+#[inline(always)]
+pub(crate) fn begins_as(
+    message: OutgoingMessage,
+    limits: EagerLimits,
+    contiguous: impl FnOnce() -> bool,
+) -> Outgoing {
+    let OutgoingMessage { mode, len, signed } = message;
+    let is_extended = mode == Mode::Synchronous || signed;
+    let zero_copy = len > limits.copied && len <= limits.zero_copy && !is_extended && contiguous();
+    let fits = zero_copy || len <= limits.copied && (!is_extended || len <= EXTENDED_BYTES_MAX);
+    // A message has one extended header only: a synchronous one whose type is to be checked goes by request.
+    let flags = if mode == Mode::Ready { FLAG_READY_MODE } else { 0 };
+    if !fits || (mode == Mode::Synchronous && signed) {
+        return Outgoing::Offer { flags };
     }
-    if limits.get {
-        let when = "sender contiguous, beyond eager".into();
-        rows.push(row("rendezvous-get (RTA)", when, "request; the receiver gets; answer"));
+    match mode {
+        Mode::Synchronous => Outgoing::EagerSync,
+        Mode::Ready | Mode::Standard if zero_copy => Outgoing::ZeroCopy { flags },
+        Mode::Ready | Mode::Standard => Outgoing::Eager { flags },
     }
-    if limits.put {
-        let when = "only the receiver contiguous, beyond eager".into();
-        rows.push(row("rendezvous-put (RAT)", when, "request; address; the sender puts; answer"));
+}
+
+/// The ways to move a large message.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum RendezvousMethod {
+    /// Both sides copy.
+    Share,
+    /// The receiver gets.
+    Get,
+    /// The sender puts.
+    Put,
+    /// Fragments.
+    Stream,
+}
+
+/// Chooses the way for `len` bytes. `sender_contiguous` and `receiver_contiguous` say whose buffer is contiguous.
+pub fn choose(
+    settings: &EngineSettings,
+    limits: &Limits,
+    sender_contiguous: bool,
+    receiver_contiguous: bool,
+    len: u64,
+) -> RendezvousMethod {
+    let can_share = limits.cooperative_copy && sender_contiguous && receiver_contiguous;
+    let can_get = limits.get && sender_contiguous;
+    let can_put = limits.put && receiver_contiguous;
+    match settings.rendezvous {
+        Rendezvous::Both if can_share => RendezvousMethod::Share,
+        Rendezvous::Auto if can_share && len >= settings.share_bytes_min as u64 => RendezvousMethod::Share,
+        Rendezvous::Auto | Rendezvous::Get if can_get => RendezvousMethod::Get,
+        Rendezvous::Auto | Rendezvous::Put if can_put => RendezvousMethod::Put,
+        _ => RendezvousMethod::Stream,
     }
-    let when = "otherwise, or where that is measured to be faster".into();
-    rows.push(row("rendezvous-stream", when, "request; ready; pipelined fragments into the user's buffer"));
-    if limits.get {
-        let when = "memory that the library gives out".into();
-        rows.push(row("window (direct)", when, "copies and atomic instructions"));
-        let when = "memory of the program's own".into();
-        rows.push(row("window (kernel)", when, "the kernel copies; elements under the target's lock"));
-    } else {
-        let when = "another host, or the kernel may not copy".into();
-        rows.push(row("window (message)", when, "active messages, which the target's engine executes"));
-    }
-    rows
+}
+
+/// Whether fragments take the place of a way where the transport has found that they are faster.
+#[inline]
+pub(crate) fn yields_to_fragments(settings: &EngineSettings, method: RendezvousMethod) -> bool {
+    settings.rendezvous == Rendezvous::Auto && method != RendezvousMethod::Stream
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn names(settings: &EngineSettings, limits: &Limits) -> Vec<&'static str> {
-        table(settings, limits).into_iter().map(|row| row.name).collect()
+    const ALL: Limits =
+        Limits { eager_bytes_max: 1024, get: true, put: true, cooperative_copy: true, prefers_send: false };
+    const NONE: Limits = Limits {
+        eager_bytes_max: 1024,
+        get: false,
+        put: false,
+        cooperative_copy: false,
+        prefers_send: false,
+    };
+
+    #[test]
+    fn the_way_follows_from_the_buffers_and_the_transport() {
+        let auto = EngineSettings::default();
+        let large = auto.share_bytes_min as u64;
+        assert_eq!(choose(&auto, &ALL, true, true, large), RendezvousMethod::Share);
+        assert_eq!(choose(&auto, &ALL, true, true, large - 1), RendezvousMethod::Get);
+        assert_eq!(choose(&auto, &ALL, true, false, large), RendezvousMethod::Get);
+        assert_eq!(choose(&auto, &ALL, false, true, large), RendezvousMethod::Put);
+        assert_eq!(choose(&auto, &ALL, false, false, large), RendezvousMethod::Stream);
+        assert_eq!(choose(&auto, &NONE, true, true, large), RendezvousMethod::Stream);
     }
 
     #[test]
-    fn the_table_has_what_the_transport_can_do() {
-        let settings = EngineSettings::default();
-        let nothing = Limits {
-            eager_bytes_max: 1024,
-            get: false,
-            put: false,
-            cooperative_copy: false,
-            prefers_send: false,
-        };
-        let always =
-            ["short (T)", "short-sync (TA)", "eager", "three-way", "rendezvous-stream", "window (message)"];
-        assert_eq!(names(&settings, &nothing), always);
-        let get = Limits { get: true, ..nothing };
-        assert!(names(&settings, &get).contains(&"rendezvous-get (RTA)"));
-    }
-
-    #[test]
-    fn the_thresholds_are_the_lower_of_the_users_and_the_transports() {
-        let settings = EngineSettings { eager_bytes_max: 100, ..EngineSettings::default() };
-        let limits = Limits {
-            eager_bytes_max: 1024,
-            get: false,
-            put: false,
-            cooperative_copy: false,
-            prefers_send: false,
-        };
-        let rows = table(&settings, &limits);
-        assert!(rows[2].when.contains("100 B"), "{}", rows[2].when);
+    fn a_forced_way_that_cannot_be_gone_becomes_a_stream() {
+        let put = EngineSettings { rendezvous: Rendezvous::Put, ..EngineSettings::default() };
+        assert_eq!(choose(&put, &ALL, true, true, 1), RendezvousMethod::Put);
+        assert_eq!(choose(&put, &ALL, true, false, 1), RendezvousMethod::Stream);
+        let both = EngineSettings { rendezvous: Rendezvous::Both, ..EngineSettings::default() };
+        assert_eq!(choose(&both, &ALL, true, true, 1), RendezvousMethod::Share);
     }
 }

@@ -2,53 +2,20 @@
 //!
 //! The T3D paper's RTA (the receiver gets) and RAT (the sender puts), MPI-BIP's pipelined fragments, and a copy in
 //! which both sides claim chunks of the same message. The choice depends on which of the two buffers are
-//! contiguous and on what the transport can do; [`crate::protocol::table`] prints it.
+//! contiguous and on what the transport can do; [`crate::protocol`] has the rule.
 
 use crate::engine::{Engine, transmit};
 use crate::limits::{FRAGMENT_BYTES_MAX, PROBED_BYTES_MIN};
 use crate::matching::Envelope;
+use crate::protocol::{RendezvousMethod, choose, yields_to_fragments};
 use crate::receive::fault;
 use crate::request::{MessageFault, RequestState, Status, token};
-use crate::settings::{EngineSettings, Rendezvous};
 use crate::slab::Id;
 use crate::wire::{BAD_ADDRESS, ExtendedHeader, HeaderKind, Offer, Ready, SPOILED, Want};
 use tern_mem::UserBuf;
 use tern_transport::{
     Am, CooperativeCopyKey, Full, Header, Limits, Peer, Remote, Transfer, TransferError, Transport,
 };
-
-/// The ways to move a large message.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum RendezvousMethod {
-    /// Both sides copy.
-    Share,
-    /// The receiver gets.
-    Get,
-    /// The sender puts.
-    Put,
-    /// Fragments.
-    Stream,
-}
-
-/// Chooses the way for `len` bytes. `sender_contiguous` and `receiver_contiguous` say whose buffer is contiguous.
-pub fn choose(
-    settings: &EngineSettings,
-    limits: &Limits,
-    sender_contiguous: bool,
-    receiver_contiguous: bool,
-    len: u64,
-) -> RendezvousMethod {
-    let can_share = limits.cooperative_copy && sender_contiguous && receiver_contiguous;
-    let can_get = limits.get && sender_contiguous;
-    let can_put = limits.put && receiver_contiguous;
-    match settings.rendezvous {
-        Rendezvous::Both if can_share => RendezvousMethod::Share,
-        Rendezvous::Auto if can_share && len >= settings.share_bytes_min as u64 => RendezvousMethod::Share,
-        Rendezvous::Auto | Rendezvous::Get if can_get => RendezvousMethod::Get,
-        Rendezvous::Auto | Rendezvous::Put if can_put => RendezvousMethod::Put,
-        _ => RendezvousMethod::Stream,
-    }
-}
 
 impl<T: Transport> Engine<T> {
     /// Receiver: request `receiver` has met the offer of `from`.
@@ -71,8 +38,7 @@ impl<T: Transport> Engine<T> {
     fn go(&mut self, receiver: Id, from: Peer, offer: &Offer, buf: &UserBuf, len: u64, limits: &Limits) {
         let mut method =
             choose(&self.core.settings, limits, offer.addr != 0, buf.as_contiguous().is_some(), len);
-        let is_free = self.core.settings.rendezvous == Rendezvous::Auto && method != RendezvousMethod::Stream;
-        if is_free && self.transport.prefers_fragments(from, len) {
+        if yields_to_fragments(&self.core.settings, method) && self.transport.prefers_fragments(from, len) {
             method = RendezvousMethod::Stream;
         }
         if method != RendezvousMethod::Share {
@@ -333,40 +299,4 @@ struct Fragment {
     len: u64,
     until: u64,
     zero_copy: bool,
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    const ALL: Limits =
-        Limits { eager_bytes_max: 1024, get: true, put: true, cooperative_copy: true, prefers_send: false };
-    const NONE: Limits = Limits {
-        eager_bytes_max: 1024,
-        get: false,
-        put: false,
-        cooperative_copy: false,
-        prefers_send: false,
-    };
-
-    #[test]
-    fn the_way_follows_from_the_buffers_and_the_transport() {
-        let auto = EngineSettings::default();
-        let large = auto.share_bytes_min as u64;
-        assert_eq!(choose(&auto, &ALL, true, true, large), RendezvousMethod::Share);
-        assert_eq!(choose(&auto, &ALL, true, true, large - 1), RendezvousMethod::Get);
-        assert_eq!(choose(&auto, &ALL, true, false, large), RendezvousMethod::Get);
-        assert_eq!(choose(&auto, &ALL, false, true, large), RendezvousMethod::Put);
-        assert_eq!(choose(&auto, &ALL, false, false, large), RendezvousMethod::Stream);
-        assert_eq!(choose(&auto, &NONE, true, true, large), RendezvousMethod::Stream);
-    }
-
-    #[test]
-    fn a_forced_way_that_cannot_be_gone_becomes_a_stream() {
-        let put = EngineSettings { rendezvous: Rendezvous::Put, ..EngineSettings::default() };
-        assert_eq!(choose(&put, &ALL, true, true, 1), RendezvousMethod::Put);
-        assert_eq!(choose(&put, &ALL, true, false, 1), RendezvousMethod::Stream);
-        let both = EngineSettings { rendezvous: Rendezvous::Both, ..EngineSettings::default() };
-        assert_eq!(choose(&both, &ALL, true, true, 1), RendezvousMethod::Share);
-    }
 }

@@ -6,22 +6,12 @@
 use crate::engine::{Engine, transmit, transmit_by};
 use crate::matching::{Envelope, Pattern};
 use crate::peers::{FifoEntry, SHORT_UNITS, cost_units};
+use crate::protocol::{EagerLimits, Mode, OutgoingMessage, begins_as};
 use crate::request::{EngineRequest, MessageFault, Outgoing, RequestId, RequestState, Status, token};
 use crate::slab::Id;
 use crate::wire::{ExtendedHeader, FLAG_READY_MODE, FLAG_SIGNED, HeaderKind, Offer};
 use tern_mem::{ContiguousBuf, UserBuf};
 use tern_transport::{AM_INLINE_BYTES_MAX, Am, Full, Header, Peer, Transport};
-
-/// How a send relates to its receive (MPI 5.0 section 3.4). Buffered mode is a standard send of a copy.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Mode {
-    /// Completes when the buffer may be reused.
-    Standard,
-    /// Completes when the receive has started.
-    Synchronous,
-    /// The receive is there already.
-    Ready,
-}
 
 /// What became of a call.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -31,9 +21,6 @@ pub enum StartedSend {
     /// It goes on as a request.
     Pending(RequestId),
 }
-
-/// Bytes of a synchronous or signed message that fit in one cache line beside the extended header of eight bytes.
-const EXTENDED_BYTES_MAX: usize = AM_INLINE_BYTES_MAX - 8;
 
 impl<T: Transport> Engine<T> {
     /// Sends `buf` to `peer`. `signature` is the type signature if types are checked, else 0.
@@ -128,31 +115,21 @@ impl<T: Transport> Engine<T> {
         }
     }
 
+    /// How a message begins, whose credits are spent then.
     fn choose(&mut self, mode: Mode, peer: Peer, buf: &UserBuf, signature: u64) -> Outgoing {
         let len = buf.len();
-        let zero_copy_max =
-            self.settings().eager_bytes_max.min(self.transport.zero_copy_eager_bytes_max(peer));
+        let zero_copy = self.transport.zero_copy_eager_bytes_max(peer);
+        let zero_copy = self.settings().zero_copy_bytes_max(zero_copy);
         let state = self.peer_state(peer);
-        let is_extended = mode == Mode::Synchronous || signature != 0;
-        let zero_copy = len > state.eager_bytes_max as usize
-            && len <= zero_copy_max
-            && !is_extended
-            && buf.as_contiguous().is_some();
-        let fits =
-            zero_copy || len <= state.eager_bytes_max as usize && (!is_extended || len <= EXTENDED_BYTES_MAX);
-        // A message has one extended header only: a synchronous one whose type is to be checked goes by request.
-        let flags = if mode == Mode::Ready { FLAG_READY_MODE } else { 0 };
-        if !fits || (mode == Mode::Synchronous && signature != 0) {
-            return Outgoing::Offer { flags };
-        }
-        if !state.spend(cost_units(len)) {
-            self.core.tally(|counters| counters.credits_ran_out += 1);
-            return Outgoing::Offer { flags };
-        }
-        match mode {
-            Mode::Synchronous => Outgoing::EagerSync,
-            Mode::Ready | Mode::Standard if zero_copy => Outgoing::ZeroCopy { flags },
-            Mode::Ready | Mode::Standard => Outgoing::Eager { flags },
+        let limits = EagerLimits { copied: state.eager_bytes_max as usize, zero_copy };
+        let message = OutgoingMessage { mode, len, signed: signature != 0 };
+        match begins_as(message, limits, || buf.as_contiguous().is_some()) {
+            offer @ Outgoing::Offer { .. } => offer,
+            at_once if state.spend(cost_units(len)) => at_once,
+            _ => {
+                self.core.tally(|counters| counters.credits_ran_out += 1);
+                Outgoing::Offer { flags: if mode == Mode::Ready { FLAG_READY_MODE } else { 0 } }
+            }
         }
     }
 

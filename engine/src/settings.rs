@@ -82,6 +82,12 @@ impl EngineSettings {
         if limits.get && !sends { eager.min(self.get_bytes_min.saturating_sub(1)) } else { eager }
     }
 
+    /// Bytes up to which a message is sent at once without a copy, where the transport says so many.
+    #[inline]
+    pub fn zero_copy_bytes_max(&self, transport_bytes_max: usize) -> usize {
+        self.eager_bytes_max.min(transport_bytes_max)
+    }
+
     /// Bytes of a multicast at most: see [`crate::Engine::multicast_bytes_max`].
     pub fn multicast_bytes_max(&self) -> usize {
         multicast_bytes_max(self.window_units())

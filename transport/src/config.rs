@@ -1,11 +1,12 @@
 //! What `TERN_*` variables say to the transports. The mpi room reads the environment; this is its result.
 
+use crate::Limits;
 use crate::copies::Copies;
 use crate::fingerprint::SettingsFingerprint;
 use crate::limits::{
     CELL_BYTES, CELL_BYTES_MAX, CELLS, CELLS_MAX, LINES_PAYLOAD_BYTES_MAX, MESSAGE_CELLS_MAX, PARITY_RUN_MAX,
     PARITY_RUN_MIN, PEER_TIMEOUT_S, RING_LINES, RING_LINES_MAX, RING_LINES_MIN, TCP_COPIED_BYTES,
-    TCP_EAGER_BYTES, TCP_EAGER_BYTES_MAX,
+    TCP_EAGER_BYTES, TCP_EAGER_BYTES_MAX, ZERO_COPY_BYTES_MAX,
 };
 use crate::reach::{Interfaces, Ports};
 use std::time::Duration;
@@ -209,6 +210,23 @@ impl TcpConfig {
     /// Of those, the longest that is copied.
     pub fn copied_bytes_max(&self) -> usize {
         self.eager_bytes_max().min(self.copied_bytes.max(crate::AM_INLINE_BYTES_MAX as u32) as usize)
+    }
+
+    /// What the transport can do towards any peer.
+    pub fn limits(&self) -> Limits {
+        Limits {
+            eager_bytes_max: self.copied_bytes_max(),
+            get: false,
+            put: false,
+            cooperative_copy: false,
+            prefers_send: false,
+        }
+    }
+
+    /// Bytes of the longest message that is sent without asking and without a copy.
+    #[inline]
+    pub fn zero_copy_eager_bytes_max(&self) -> usize {
+        self.eager_bytes_max().min(ZERO_COPY_BYTES_MAX)
     }
 
     /// How long a peer may take to come back.

@@ -8,7 +8,7 @@ use tern_abi::{MPI_T_PVAR_CLASS_COUNTER, MPI_T_PVAR_CLASS_HIGHWATERMARK};
 use tern_abi::{MPI_T_PVAR_CLASS_LEVEL, MPI_T_PVAR_CLASS_TIMER};
 use tern_engine::EngineCounters;
 use tern_engine::counters::{Levels, Protocol, Traffic};
-use tern_engine::rendezvous::RendezvousMethod;
+use tern_engine::protocol::RendezvousMethod;
 use tern_fabric::Tally;
 use tern_transport::Peer;
 

@@ -1,6 +1,6 @@
 //! `tern info --protocols`: the engine's own table, with the limits of the transports on this node, and the ways to windows.
 
-use tern_engine::protocol;
+use tern_engine::protocol_table;
 use tern_fabric::loopback::Loopback;
 use tern_settings::Environment;
 use tern_transport::{Limits, Transport};
@@ -14,9 +14,11 @@ pub(crate) fn list() -> Result<String, String> {
     let shm = shm_limits(&all);
     let own = Loopback::new(0).limits(0);
     Ok(format!(
-        "To a rank of the same node (shm)\n{}\nTo itself (self)\n{}\nTo a window's memory on the same node\n{}",
-        table(&all, &shm),
-        table(&all, &own),
+        "To a rank of the same node (shm)\n{}\nTo itself (self)\n{}\nTo a rank of another node (tcp)\n{}\n\
+         To a window's memory on the same node\n{}",
+        table(&all, &shm, 0),
+        table(&all, &own, 0),
+        table(&all, &all.transport.tcp.limits(), all.transport.tcp.zero_copy_eager_bytes_max()),
         windows(features::memory_can_be_read().is_ok())
     ))
 }
@@ -51,10 +53,10 @@ fn windows(readable: bool) -> String {
     table.text()
 }
 
-fn table(all: &Environment, limits: &Limits) -> String {
+fn table(all: &Environment, limits: &Limits, zero_copy_eager_bytes_max: usize) -> String {
     let mut table = TextTable::default();
     table.row(["protocol", "when", "steps"]);
-    for row in protocol::table(&all.engine, limits) {
+    for row in protocol_table::table(&all.engine, limits, zero_copy_eager_bytes_max) {
         table.row([row.name, &row.when, row.steps]);
     }
     table.text()

@@ -585,13 +585,7 @@ impl Tcp {
 
 impl Transport for Tcp {
     fn limits(&mut self, _peer: Peer) -> Limits {
-        Limits {
-            eager_bytes_max: self.config.copied_bytes_max(),
-            get: false,
-            put: false,
-            cooperative_copy: false,
-            prefers_send: false,
-        }
+        self.config.limits()
     }
 
     #[inline]
@@ -615,7 +609,7 @@ impl Transport for Tcp {
     }
 
     fn zero_copy_eager_bytes_max(&mut self, _peer: Peer) -> usize {
-        self.config.eager_bytes_max().min(ZERO_COPY_BYTES_MAX)
+        self.config.zero_copy_eager_bytes_max()
     }
 
     fn send_zero_copy(&mut self, peer: Peer, am: &Am<'_>, done: Option<Token>) -> Result<(), Full> {
