@@ -71,8 +71,13 @@ fn imports(name: &str) -> Imports {
 }
 
 fn imports_among(modules: &SourceModules) -> Imports {
+    let names = |source: &SourceModule| {
+        let brought = source.uses.iter().filter_map(|item| item.name.clone());
+        brought.chain(source.defined.iter().cloned()).collect::<Vec<_>>()
+    };
+    let names: BTreeSet<String> = modules.values().flat_map(names).collect();
     let of = |(module, source): (&String, &SourceModule)| {
-        let used = source.used(module, modules).into_iter();
+        let used = source.used(module, modules, &names).into_iter();
         (module.clone(), used.filter(|other| !other.is_empty() && other != module).collect())
     };
     modules.iter().map(of).collect()
@@ -144,8 +149,8 @@ impl SourceModule {
         lines.collect::<Vec<_>>().join("\n")
     }
 
-    /// The modules that define what this one, `module`, uses.
-    fn used(&self, module: &str, modules: &SourceModules) -> Vec<String> {
+    /// The modules that define what this one, `module`, uses. `names` are all of the crate.
+    fn used(&self, module: &str, modules: &SourceModules, names: &BTreeSet<String>) -> Vec<String> {
         let mut used: Vec<String> =
             self.paths.iter().filter_map(|path| defining(module, path, modules, 0)).collect();
         for item in &self.uses {
@@ -155,7 +160,7 @@ impl SourceModule {
                 }
                 Some(_) => {}
                 None => {
-                    let strange = self.words.iter().filter(|word| !self.defined.contains(*word));
+                    let strange = self.words.intersection(names).filter(|word| !self.defined.contains(*word));
                     let paths = strange.map(|word| format!("{}::{word}", item.path));
                     used.extend(paths.filter_map(|path| known(module, &path, modules, 0)));
                 }
