@@ -158,7 +158,7 @@ fn a_multicast_takes_as_long_as_one_message() {
         assert!((one.time_ns() - (one_way + wire(8000))).abs() < 0.01, "{ranks}: {one:?}");
         assert_eq!((one.messages, one.bytes), (1, 8000));
         // The wire is busy until the last segment has gone; what it takes to send the others is hidden behind it.
-        let bytes = segments * tern_coll::limits::CAST_SEGMENT_BYTES;
+        let bytes = segments * tern_coll::limits::MULTICAST_SEGMENT_BYTES;
         let long = bcast(ranks, bytes);
         assert!((long.time_ns() - (one_way + wire(bytes))).abs() < 0.01, "{ranks}: {long:?}");
         assert_eq!((long.messages, long.rank_bytes_max), (segments, bytes));
