@@ -48,8 +48,13 @@ attempt() {
     cp -a --reflink=auto "$clean/base" "$system"
     mkdir "$system/packages"
     cp "$packages"/*.deb "$packages"/*.whl "$packages"/*.tar.gz examples/hello.c /etc/ssl/certs/ca-certificates.crt "$system/packages/"
-    # A system of its own has certificates of its own, and may be behind a mirror that only this machine's know.
-    { echo 'set -eux; export DEBIAN_FRONTEND=noninteractive PIP_CERT=/packages/ca-certificates.crt'; declare -f "in_$1"; echo "in_$1"; } >"$system/try.sh"
+    # It has certificates of its own. Those of this machine may know a mirror.
+    {
+        echo 'set -eux; export DEBIAN_FRONTEND=noninteractive'
+        echo 'export PIP_CERT=/packages/ca-certificates.crt; unset REQUESTS_CA_BUNDLE CURL_CA_BUNDLE'
+        declare -f "in_$1"
+        echo "in_$1"
+    } >"$system/try.sh"
     # shellcheck disable=SC2016
     if unshare --mount --pid --fork bash -c \
         'mount -t proc proc "$1/proc" && mount --rbind /dev "$1/dev" && exec chroot "$1" /bin/sh /try.sh' try "$system" >"$log" 2>&1; then

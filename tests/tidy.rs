@@ -37,6 +37,7 @@ const SKIPPED_FOLDERS: &[&str] = &[".git", "target", "build", "__pycache__"];
 
 /// All that the root holds beside folders.
 const ROOT_FILES: &[&str] = &[
+    ".dockerignore",
     ".gitignore",
     "ARCHITECTURE.md",
     "CHANGELOG.md",
