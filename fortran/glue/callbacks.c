@@ -3,7 +3,8 @@
  *
  * A user's operation (section 6.9.5) and an error handler (section 9.3) get the address of a handle and nothing that
  * could say whom they belong to. They are called as they are: a handle in memory begins, on little-endian machines,
- * with the integer that Fortran knows it by, so the address of one is the address of the other.
+ * with the integer that Fortran knows it by, so the address of one is the address of the other. An ABI where that is
+ * not so has another TAKES_FUNCTION, which tells its library.
  */
 #include "glue.h"
 
@@ -13,36 +14,40 @@
 #error "the address of a handle is the address of its integer on little-endian machines only"
 #endif
 
+#ifndef TAKES_FUNCTION
+#define TAKES_FUNCTION(call) call
+#endif
+
 typedef void Function(void);
 
 ENTRY(op_create, MPI_User_function *user_fn, In commute, Out op, Out ierror)
 {
-    MAKES(Op, op, MPI_Op_create(user_fn, *commute, &made));
+    TAKES_FUNCTION(MAKES(Op, op, MPI_Op_create(user_fn, *commute, &made)));
 }
 
 ENTRY(op_create_c, MPI_User_function_c *user_fn, In commute, Out op, Out ierror)
 {
-    MAKES(Op, op, MPI_Op_create_c(user_fn, *commute, &made));
+    TAKES_FUNCTION(MAKES(Op, op, MPI_Op_create_c(user_fn, *commute, &made)));
 }
 
 ENTRY(comm_create_errhandler, MPI_Comm_errhandler_function *comm_errhandler_fn, Out errhandler, Out ierror)
 {
-    MAKES(Errhandler, errhandler, MPI_Comm_create_errhandler(comm_errhandler_fn, &made));
+    TAKES_FUNCTION(MAKES(Errhandler, errhandler, MPI_Comm_create_errhandler(comm_errhandler_fn, &made)));
 }
 
 ENTRY(file_create_errhandler, MPI_File_errhandler_function *file_errhandler_fn, Out errhandler, Out ierror)
 {
-    MAKES(Errhandler, errhandler, MPI_File_create_errhandler(file_errhandler_fn, &made));
+    TAKES_FUNCTION(MAKES(Errhandler, errhandler, MPI_File_create_errhandler(file_errhandler_fn, &made)));
 }
 
 ENTRY(session_create_errhandler, MPI_Session_errhandler_function *session_errhandler_fn, Out errhandler, Out ierror)
 {
-    MAKES(Errhandler, errhandler, MPI_Session_create_errhandler(session_errhandler_fn, &made));
+    TAKES_FUNCTION(MAKES(Errhandler, errhandler, MPI_Session_create_errhandler(session_errhandler_fn, &made)));
 }
 
 ENTRY(win_create_errhandler, MPI_Win_errhandler_function *win_errhandler_fn, Out errhandler, Out ierror)
 {
-    MAKES(Errhandler, errhandler, MPI_Win_create_errhandler(win_errhandler_fn, &made));
+    TAKES_FUNCTION(MAKES(Errhandler, errhandler, MPI_Win_create_errhandler(win_errhandler_fn, &made)));
 }
 
 /* ------------------------------------------------------------ generalized requests (section 13.2) */

@@ -1,7 +1,30 @@
 ! A program with the module mpi_f08 of another MPI, most calls without ierror.
-program t
+module functions
   use mpi_f08
   use, intrinsic :: iso_c_binding
+  implicit none
+  type(MPI_Comm) :: seen
+  type(MPI_Datatype) :: seen_type
+contains
+  subroutine addup(invec, inoutvec, n, datatype)
+    type(C_PTR), value :: invec, inoutvec
+    integer :: n
+    type(MPI_Datatype) :: datatype
+    integer, pointer :: from(:), to(:)
+    call c_f_pointer(invec, from, [n])
+    call c_f_pointer(inoutvec, to, [n])
+    to = from + to
+    seen_type = datatype
+  end subroutine
+  subroutine on_comm(comm, code)
+    type(MPI_Comm) :: comm
+    integer :: code
+    seen = comm
+  end subroutine
+end module
+program t
+  use mpi_f08
+  use functions
   implicit none
   integer :: ierr, rank, size, x, y, n, key, bytes
   type(MPI_Request) :: reqs(2)
@@ -9,6 +32,7 @@ program t
   type(MPI_Comm) :: comm, copy
   type(MPI_Datatype) :: dt
   type(MPI_Op) :: op
+  type(MPI_Errhandler) :: handler
   type(MPI_Info) :: info
   double precision :: a(4), r(3, 2)
   logical :: flag
@@ -42,6 +66,8 @@ program t
   y = rank
   call MPI_Allreduce(rank, y, 1, MPI_INTEGER, op, MPI_COMM_WORLD)
   if (y /= size*(size-1)/2) stop 9
+  call MPI_Reduce_local(rank, y, 1, MPI_INTEGER, op)
+  if (seen_type /= MPI_INTEGER) stop 19
   call MPI_Sendrecv(rank, 1, MPI_INTEGER, mod(rank+1,size), 1, x, 1, MPI_INTEGER, MPI_ANY_SOURCE, 1, &
        MPI_COMM_WORLD, MPI_STATUS_IGNORE)
   call MPI_Recv(x, 1, MPI_INTEGER, MPI_PROC_NULL, 1, MPI_COMM_WORLD, st)
@@ -70,19 +96,18 @@ program t
   call MPI_Send(rank, 1, MPI_INTEGER, size+5, 1, MPI_COMM_WORLD, ierr)
   call MPI_Error_class(ierr, n)
   if (n /= MPI_ERR_RANK) stop 16
+  call MPI_Comm_create_errhandler(on_comm, handler)
+  call MPI_Comm_dup(MPI_COMM_WORLD, comm)
+  call MPI_Comm_set_errhandler(comm, handler)
+  call MPI_Comm_set_errhandler(MPI_COMM_WORLD, handler)
+  call MPI_Send(rank, 1, MPI_INTEGER, size+5, 1, comm, ierr)
+  if (seen /= comm) stop 20
+  call MPI_Send(rank, 1, MPI_INTEGER, size+5, 1, MPI_COMM_WORLD, ierr)
+  if (seen /= MPI_COMM_WORLD) stop 21
+  call MPI_Comm_free(comm)
   call MPI_Test(reqs(1), flag, MPI_STATUS_IGNORE)
   if (.not. flag) stop 17
   if (MPI_Wtime() < 0) stop 18
   if (rank == 0) print *, 'ok ', trim(name)
   call MPI_Finalize()
-contains
-  subroutine addup(invec, inoutvec, n, datatype)
-    type(C_PTR), value :: invec, inoutvec
-    integer :: n
-    type(MPI_Datatype) :: datatype
-    integer, pointer :: from(:), to(:)
-    call c_f_pointer(invec, from, [n])
-    call c_f_pointer(inoutvec, to, [n])
-    to = from + to
-  end subroutine
 end program

@@ -31,6 +31,9 @@ program t
   y = rank
   call MPI_Allreduce(rank, y, 1, MPI_INTEGER, op, MPI_COMM_WORLD, ierr)
   if (y /= size*(size-1)/2) stop 9
+  call MPI_Reduce_local(rank, y, 1, dt, op, ierr)
+  if (y /= -1) stop 13
+  call MPI_Op_free(op, ierr)
   call MPI_Sendrecv(rank, 1, MPI_INTEGER, mod(rank+1,size), 1, x, 1, MPI_INTEGER, MPI_ANY_SOURCE, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE, ierr)
   call MPI_Recv(x, 1, MPI_INTEGER, MPI_PROC_NULL, 1, MPI_COMM_WORLD, st, ierr)
   if (st(MPI_SOURCE) /= MPI_PROC_NULL) stop 10
@@ -42,6 +45,7 @@ program t
   call MPI_Send(rank, 1, MPI_INTEGER, size+5, 1, MPI_COMM_WORLD, ierr)
   call MPI_Error_class(ierr, n, x)
   if (n /= MPI_ERR_RANK) stop 12
+  call handlers(size)
   call removed(rank)
   if (rank == 0) print *, 'ok ', trim(name)
   call MPI_Finalize(ierr)
@@ -78,8 +82,62 @@ subroutine removed(rank)
   call MPI_ERRHANDLER_GET(MPI_COMM_WORLD, handler, ierr)
   if (handler /= MPI_ERRORS_RETURN) stop 24
 end subroutine
+! Error handlers get the handle of the object that they are for, and operations that of the datatype.
+subroutine handlers(size)
+  implicit none
+  include 'mpif.h'
+  integer :: size, x, handler, comm, win, file, seen_comm, seen_win, seen_file, ierr
+  integer(kind=MPI_ADDRESS_KIND) :: bytes, place
+  common /seen/ seen_comm, seen_win, seen_file
+  external on_comm, on_win, on_file
+  call MPI_Comm_create_errhandler(on_comm, handler, ierr)
+  call MPI_Comm_dup(MPI_COMM_WORLD, comm, ierr)
+  call MPI_Comm_set_errhandler(comm, handler, ierr)
+  call MPI_Comm_set_errhandler(MPI_COMM_WORLD, handler, ierr)
+  call MPI_Send(x, 1, MPI_INTEGER, size+5, 1, MPI_COMM_WORLD, ierr)
+  if (seen_comm /= MPI_COMM_WORLD) stop 30
+  call MPI_Send(x, 1, MPI_INTEGER, size+5, 1, comm, ierr)
+  if (seen_comm /= comm) stop 31
+  call MPI_Comm_free(comm, ierr)
+  call MPI_Errhandler_free(handler, ierr)
+  call MPI_Win_create_errhandler(on_win, handler, ierr)
+  bytes = 4
+  place = 0
+  call MPI_Win_create(x, bytes, 4, MPI_INFO_NULL, MPI_COMM_WORLD, win, ierr)
+  call MPI_Win_set_errhandler(win, handler, ierr)
+  call MPI_Put(x, 1, MPI_INTEGER, size+4, place, 1, MPI_INTEGER, win, ierr)
+  if (seen_win /= win) stop 32
+  call MPI_Win_free(win, ierr)
+  call MPI_File_create_errhandler(on_file, handler, ierr)
+  call MPI_File_set_errhandler(MPI_FILE_NULL, handler, ierr)
+  seen_file = -1
+  call MPI_File_open(MPI_COMM_SELF, '/nowhere/at/all', MPI_MODE_RDONLY, MPI_INFO_NULL, file, ierr)
+  if (seen_file /= MPI_FILE_NULL) stop 33
+end subroutine
+subroutine on_comm(comm, code)
+  integer :: comm, code, seen_comm, seen_win, seen_file
+  common /seen/ seen_comm, seen_win, seen_file
+  seen_comm = comm
+end subroutine
+subroutine on_win(win, code)
+  integer :: win, code, seen_comm, seen_win, seen_file
+  common /seen/ seen_comm, seen_win, seen_file
+  seen_win = win
+end subroutine
+subroutine on_file(file, code)
+  integer :: file, code, seen_comm, seen_win, seen_file
+  common /seen/ seen_comm, seen_win, seen_file
+  seen_file = file
+end subroutine
+! Adds integers up, and makes -1 of anything else.
 subroutine addup(a, b, n, t)
+  implicit none
+  include 'mpif.h'
   integer :: n, t, i, a(n), b(n)
+  if (t /= MPI_INTEGER) then
+    b(1) = -1
+    return
+  end if
   do i = 1, n
     b(i) = a(i) + b(i)
   end do

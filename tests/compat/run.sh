@@ -149,7 +149,7 @@ module_program() {
     command -v gfortran >/dev/null || { why="no gfortran" && return 77; }
     for source in f08 sections; do
         # shellcheck disable=SC2086
-        gfortran -w -I"$modules" "$root/tests/compat/$source.f90" -o "$work/program" -L"$folder" $beside "$fortran" "-l:$library" \
+        gfortran -w -J"$work" -I"$modules" "$root/tests/compat/$source.f90" -o "$work/program" -L"$folder" $beside "$fortran" "-l:$library" \
             -Wl,-rpath-link,"$prefix/lib" || return 1
         "$prefix/bin/mpirun" --timeout 60 -n 3 "$work/program" | grep -q '^ ok' || return 1
         # Open MPI's module has no sections with gaps: its buffers are addresses.

@@ -3,64 +3,47 @@
 //!
 //! Where the standard gives a function some state of the program's, the state is replaced by a [`Functions`] or its kin.
 //! Reductions and error handlers have none: each function of the program gets one of a stock of functions here.
+//!
+//! A function of a Fortran program is given integers. That matters where handles are addresses in C, so a Fortran library
+//! says of whom the function is that it hands over ([`function_of_fortran`]).
 
+use std::cell::Cell;
 use std::ffi::{c_int, c_void};
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicUsize, Ordering};
 
 use tern_abi::*;
 
 use crate::foreign::{ForeignAbi, ForeignHandle, ForeignStatus};
 use crate::number::ConstantFamily;
-
-/// Functions of the program, by number. A function that comes again keeps its number, and none is ever given up: a
-/// reduction may be under way after its operation was freed.
-pub struct Stock<const N: usize> {
-    functions: [AtomicUsize; N],
-    /// What each is told to call, see [`tell_operation`]. Nothing looks at it in most programs.
-    inner: [AtomicUsize; N],
-    used: Mutex<usize>,
-}
-
-impl<const N: usize> Stock<N> {
-    const fn new() -> Self {
-        Stock {
-            functions: [const { AtomicUsize::new(0) }; N],
-            inner: [const { AtomicUsize::new(0) }; N],
-            used: Mutex::new(0),
-        }
-    }
-
-    /// The number of a function; none if all are taken.
-    fn number(&self, function: *const c_void) -> Option<usize> {
-        let mut used = self.used.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-        let known = self.functions[..*used].iter();
-        if let Some(number) =
-            known.map(|known| known.load(Ordering::Relaxed)).position(|known| known == function as usize)
-        {
-            return Some(number);
-        }
-        self.take(&mut used, function)
-    }
-
-    /// A number of its own for a function, though that has one; none if all are taken.
-    fn number_apart(&self, function: *const c_void) -> Option<usize> {
-        self.take(&mut self.used.lock().unwrap_or_else(std::sync::PoisonError::into_inner), function)
-    }
-
-    fn take(&self, used: &mut usize, function: *const c_void) -> Option<usize> {
-        self.functions.get(*used)?.store(function as usize, Ordering::Release);
-        *used += 1;
-        Some(*used - 1)
-    }
-
-    fn function(&self, number: usize) -> *const c_void {
-        self.functions[number].load(Ordering::Acquire) as *const c_void
-    }
-}
+use crate::stock::{Language, Stock};
 
 /// Distinct functions of a kind that a program may hand over.
 const FUNCTIONS_MAX: usize = 256;
+
+thread_local! {
+    /// In which language the function is that this thread hands over next.
+    static LANGUAGE: Cell<Language> = const { Cell::new(Language::C) };
+}
+
+/// Says whether the function that this thread hands over next is one of a Fortran program.
+pub fn function_of_fortran(whether: bool) {
+    LANGUAGE.set(if whether { Language::Fortran } else { Language::C });
+}
+
+/// Calls with the address of what a function of a language takes for a handle.
+#[inline(always)]
+fn with_handle<H: ForeignHandle>(outer: H, language: Language, call: impl FnOnce(*mut c_void)) {
+    match language {
+        Language::C => {
+            let mut handle = outer;
+            call((&raw mut handle).cast());
+        }
+        Language::Fortran => {
+            let mut integer = outer.fortran();
+            call((&raw mut integer).cast());
+        }
+    }
+}
 
 static OPERATIONS: Stock<FUNCTIONS_MAX> = Stock::new();
 static LARGE_OPERATIONS: Stock<FUNCTIONS_MAX> = Stock::new();
@@ -113,13 +96,14 @@ unsafe extern "C" fn operation<F: ForeignAbi, const N: usize>(
     length: *mut c_int,
     datatype: *mut MPI_Datatype,
 ) {
-    type Function<H> = unsafe extern "C" fn(*mut c_void, *mut c_void, *mut c_int, *mut H, usize);
+    type Function = unsafe extern "C" fn(*mut c_void, *mut c_void, *mut c_int, *mut c_void, *const c_void);
     // SAFETY: the number was given for a function of this type, or of one without the last argument, which then finds that in a register
     // that it does not look at. Tern passes what the standard demands.
     unsafe {
-        let mut outer = F::Datatype::outer(*datatype);
-        let function: Function<F::Datatype> = std::mem::transmute(OPERATIONS.function(N));
-        function(invec, inoutvec, length, &mut outer, OPERATIONS.inner[N].load(Ordering::Acquire));
+        let function: Function = std::mem::transmute(OPERATIONS.function(N));
+        with_handle(F::Datatype::outer(*datatype), OPERATIONS.language(N), |datatype| {
+            function(invec, inoutvec, length, datatype, OPERATIONS.inner(N));
+        });
     }
 }
 
@@ -129,12 +113,13 @@ unsafe extern "C" fn large_operation<F: ForeignAbi, const N: usize>(
     length: *mut MPI_Count,
     datatype: *mut MPI_Datatype,
 ) {
-    type Function<H> = unsafe extern "C" fn(*mut c_void, *mut c_void, *mut MPI_Count, *mut H);
+    type Function = unsafe extern "C" fn(*mut c_void, *mut c_void, *mut MPI_Count, *mut c_void);
     // SAFETY: the number was given for a function of this type; Tern passes what the standard demands.
     unsafe {
-        let mut outer = F::Datatype::outer(*datatype);
-        let function: Function<F::Datatype> = std::mem::transmute(LARGE_OPERATIONS.function(N));
-        function(invec, inoutvec, length, &mut outer);
+        let function: Function = std::mem::transmute(LARGE_OPERATIONS.function(N));
+        with_handle(F::Datatype::outer(*datatype), LARGE_OPERATIONS.language(N), |datatype| {
+            function(invec, inoutvec, length, datatype);
+        });
     }
 }
 
@@ -144,11 +129,11 @@ unsafe extern "C" fn handle_error<F: ForeignAbi, H: ForeignHandle, const N: usiz
 ) {
     // SAFETY: the number was given for a function of this type; Tern passes what the standard demands.
     unsafe {
-        let (mut outer, mut outer_code) = (H::outer(*object), F::ErrorCode::outer(*code));
-        let function: unsafe extern "C" fn(*mut H, *mut c_int, ...) =
+        let mut outer_code = F::ErrorCode::outer(*code);
+        let function: unsafe extern "C" fn(*mut c_void, *mut c_int, ...) =
             std::mem::transmute(ERRHANDLERS.function(N));
         let given = outer_code;
-        function(&mut outer, &mut outer_code);
+        with_handle(H::outer(*object), ERRHANDLERS.language(N), |object| function(object, &mut outer_code));
         if outer_code != given {
             *code = F::ErrorCode::inner(outer_code);
         }
@@ -160,7 +145,9 @@ pub fn operation_for<F: ForeignAbi>(function: *const c_void) -> Option<*const c_
     if function.is_null() {
         return Some(function);
     }
-    OPERATIONS.number(function).map(|number| pick(&Made::<F>::OPERATIONS, number) as *const c_void)
+    OPERATIONS
+        .number(function, LANGUAGE.replace(Language::C))
+        .map(|number| pick(&Made::<F>::OPERATIONS, number) as *const c_void)
 }
 
 /// Operations whose function calls another one of the program's: the standard's handles, and the numbers of the functions.
@@ -185,7 +172,7 @@ pub fn keep_operation(op: MPI_Op, number: usize) {
 pub fn tell_operation(op: MPI_Op, inner: *const c_void) {
     let apart = OPERATIONS_APART.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
     if let Some((_, number)) = apart.iter().find(|known| known.0 == op.0) {
-        OPERATIONS.inner[*number].store(inner as usize, Ordering::Release);
+        OPERATIONS.tell(*number, inner);
     }
 }
 
@@ -195,7 +182,7 @@ pub fn large_operation_for<F: ForeignAbi>(function: *const c_void) -> Option<*co
         return Some(function);
     }
     LARGE_OPERATIONS
-        .number(function)
+        .number(function, LANGUAGE.replace(Language::C))
         .map(|number| pick(&Made::<F>::LARGE_OPERATIONS, number) as *const c_void)
 }
 
@@ -204,7 +191,9 @@ pub fn errhandler_for<F: ForeignAbi, H: ForeignHandle>(function: *const c_void) 
     if function.is_null() {
         return Some(function);
     }
-    ERRHANDLERS.number(function).map(|number| pick(&Handlers::<F, H>::ALL, number) as *const c_void)
+    ERRHANDLERS
+        .number(function, LANGUAGE.replace(Language::C))
+        .map(|number| pick(&Handlers::<F, H>::ALL, number) as *const c_void)
 }
 
 /// The functions of an attribute's key, and the program's state. It stays as long as the process: Tern keeps a key until
@@ -417,20 +406,4 @@ conversions! {
     datarep_read_large: read, MPI_Count;
     /// Converts what is to be written, with a large count.
     datarep_write_large: write, MPI_Count;
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_function_keeps_its_number_and_too_many_are_refused() {
-        static STOCK: Stock<2> = Stock::new();
-        let function = |address: usize| address as *const c_void;
-        assert_eq!(STOCK.number(function(8)), Some(0));
-        assert_eq!(STOCK.number(function(16)), Some(1));
-        assert_eq!(STOCK.number(function(8)), Some(0));
-        assert_eq!(STOCK.number(function(24)), None);
-        assert_eq!(STOCK.function(1), function(16));
-    }
 }

@@ -19,6 +19,8 @@ pub trait ForeignHandle: Copy + 'static {
     fn inner(self) -> Self::Inner;
     /// The handle of the other ABI.
     fn outer(inner: Self::Inner) -> Self;
+    /// The integer that Fortran has for it.
+    fn fortran(self) -> c_int;
 }
 
 /// A status of the other ABI.

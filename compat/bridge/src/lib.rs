@@ -28,6 +28,7 @@ pub mod removed;
 mod rows;
 pub mod special;
 pub mod status;
+pub mod stock;
 pub mod table;
 pub mod tern;
 pub mod values;

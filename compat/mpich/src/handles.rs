@@ -57,6 +57,10 @@ macro_rules! handles {
                 })*
                 $name((inner.0 as u32 | MADE) as c_int)
             }
+
+            fn fortran(self) -> c_int {
+                self.0 as c_int
+            }
         }
     )*};
 }
@@ -101,6 +105,10 @@ impl ForeignHandle for MpichFile {
     fn outer(inner: MPI_File) -> Self {
         if inner == MPI_FILE_NULL { MpichFile(0) } else { MpichFile(inner.0) }
     }
+
+    fn fortran(self) -> c_int {
+        self.0 as c_int
+    }
 }
 
 /// `MPI_Datatype`: the lowest byte numbers the predefined ones, but for pairs of different types.
@@ -132,6 +140,10 @@ impl ForeignHandle for Datatype {
             return Datatype((inner.0 as u32 | MADE_DATATYPE) as c_int);
         }
         Datatype(BY_INNER[inner.0 % BY_INNER.len()] as c_int)
+    }
+
+    fn fortran(self) -> c_int {
+        self.0 as c_int
     }
 }
 

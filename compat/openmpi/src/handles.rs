@@ -63,18 +63,17 @@ macro_rules! handles {
                 let predefined = objects::$table.iter().find(|object| object.handle == inner.0);
                 $name(predefined.map_or(number_out(inner.0), |object| object.address.0 as usize))
             }
-        }
 
-        impl $name {
-            /// The integer that Fortran has for a handle.
-            pub(crate) fn fortran(self) -> i32 {
+            fn fortran(self) -> c_int {
                 let number = number_in(self.0);
                 let has_integer = |fortran| fortran != tern_bridge::values::ABSENT;
                 let predefined =
                     objects::$table.iter().find(|object| object.handle == number && has_integer(object.fortran));
                 predefined.map_or(number as i32, |object| object.fortran as i32)
             }
+        }
 
+        impl $name {
             /// The handle of an integer of Fortran's.
             pub(crate) fn from_fortran(integer: i32) -> Self {
                 let predefined = objects::$table.iter().find(|object| object.fortran == i64::from(integer));

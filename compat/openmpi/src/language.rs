@@ -4,7 +4,8 @@
 use std::ffi::c_int;
 
 use tern_abi::MPI_ERR_ARG;
-use tern_bridge::foreign::code_out;
+use tern_bridge::callbacks::function_of_fortran;
+use tern_bridge::foreign::{ForeignHandle, code_out};
 use tern_bridge::plain;
 
 use crate::abi::OpenMpi;
@@ -49,6 +50,13 @@ conversions! {
     Request: MPI_Request_c2f MPI_Request_f2c MPI_Request_toint MPI_Request_fromint;
     Session: MPI_Session_c2f MPI_Session_f2c MPI_Session_toint MPI_Session_fromint;
     Win: MPI_Win_c2f MPI_Win_f2c MPI_Win_toint MPI_Win_fromint;
+}
+
+/// Says whether the function that this thread hands over next is one of a Fortran program. Handles are addresses in C
+/// here, and such a function wants the integer.
+#[unsafe(no_mangle)]
+extern "C" fn tern_function_of_fortran(whether: c_int) {
+    function_of_fortran(whether != 0);
 }
 
 /// The place of a status that a Fortran program ignores. `libmpi_mpifh.so.40` writes its own there.
