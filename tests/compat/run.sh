@@ -42,6 +42,8 @@ C
     check "mpich: values that are no handles are refused" mpich_strays
     check "two MPIs in one process are refused" two_libraries
     check "a program that mixes two ABIs is refused" mixed
+    check "a standard program with a part for another ABI is refused" inner_part
+    check "a standard program with a second MPI is refused" second_library
     check "mpirun tells what an unknown --abi is" unknown_abi
     check "mpirun refuses an --abi that is not the program's" contrary_abi
     check "tern doctor names the library of a program" doctor
@@ -215,6 +217,34 @@ mixed() {
     said=$("$work/mixed" 2>&1) && return 1
     echo "$said"
     grep -q 'this process mixes two ABIs' <<<"$said"
+}
+
+# A library of a program of the standard ABI that was built for Open MPI's.
+inner_part() {
+    [ -e "$prefix/lib/openmpi/libmpi.so.40" ] || { why="the library is not installed" && return 77; }
+    standard "int inner(void) { return MPI_Initialized(&(int){0}); }" -L"$prefix/lib/openmpi" -l:libmpi.so.40 \
+        -Wl,-rpath,"$prefix/lib/openmpi" || return 1
+    grep -q "libinner.so is linked with libmpi.so.40, of Open MPI, and something else with libmpi_abi.so.1" <<<"$said"
+}
+
+# The same with a library that is none of Tern's.
+second_library() {
+    mkdir -p "$work/second"
+    ${CC:-cc} -shared -fPIC -x c /dev/null -o "$work/second/libmpi.so.40" -Wl,-soname,libmpi.so.40 || return 1
+    standard "int inner(void) { return 0; }" -L"$work/second" -l:libmpi.so.40 -Wl,-rpath,"$work/second" || return 1
+    grep -q "two MPI libraries are in this process: libmpi_abi.so.1.* and $work/second/libmpi.so.40" <<<"$said"
+}
+
+# standard SOURCE OPTIONS...: `said` is what a program of the standard ABI says that has a library of this source.
+standard() {
+    printf '#include <mpi.h>\n%s\n' "$1" >"$work/inner.c"
+    shift
+    ${CC:-cc} -w -shared -fPIC -I"$root/compat/openmpi/include" -o "$work/libinner.so" "$work/inner.c" \
+        -Wl,--no-as-needed "$@" -Wl,-rpath-link,"$prefix/lib" || return 1
+    ${CC:-cc} -w -I"$prefix/include" -o "$work/standard" "$work/two.c" -Wl,--no-as-needed -L"$prefix/lib" -l:libmpi_abi.so.1 \
+        -L"$work" -linner -Wl,-rpath,"$prefix/lib:$work" -Wl,-rpath-link,"$prefix/lib/openmpi:$work/second" || return 1
+    said=$("$work/standard" 2>&1) && return 1
+    echo "$said"
 }
 
 unknown_abi() {

@@ -1,11 +1,22 @@
 //! Other MPI libraries in the same process. Handles of one mean nothing to another, so a program that has two is refused
 //! when it starts MPI, with the names of both.
+//!
+//! The room `mpi` compiles this file too: a program of the standard ABI may have another MPI beside it as well.
 
 use std::ffi::{CStr, c_char, c_int, c_void};
 use std::path::{Path, PathBuf};
 
-use crate::foreign::ForeignAbi;
-use crate::tern::give_up;
+/// The library by which a program starts MPI.
+#[derive(Clone, Copy)]
+pub struct StartedLibrary {
+    /// Whose ABI it has, as a sentence names it.
+    pub abi: &'static str,
+    /// The name of its file.
+    pub file: &'static str,
+}
+
+/// The library of the standard ABI, over which the others are.
+const STANDARD: &str = "libmpi_abi.so.1";
 
 /// Beginnings of the names of libraries that are an MPI, each with whose ABI it has.
 const MPI_LIBRARIES: [(&str, Whose); 7] = [
@@ -22,6 +33,15 @@ const MPI_LIBRARIES: [(&str, Whose); 7] = [
 enum Whose {
     Mpich,
     OpenMpi,
+}
+
+impl Whose {
+    fn name(self) -> &'static str {
+        match self {
+            Whose::Mpich => "MPICH",
+            Whose::OpenMpi => "Open MPI",
+        }
+    }
 }
 
 /// A loaded library or the program, and what it needs.
@@ -41,10 +61,12 @@ impl LoadedObject {
     }
 }
 
-/// Ends the process if it has another MPI beside this one.
-pub fn refuse<F: ForeignAbi>() {
-    if let Some(why) = conflict(F::NAME, F::LIBRARY, own_folder().as_deref(), &loaded()) {
-        give_up(&why);
+/// What is wrong with the libraries in this process, if it starts MPI by this one.
+pub fn conflict(started: StartedLibrary) -> Option<String> {
+    let objects = loaded();
+    match whose(started.file) {
+        Some(own) => conflict_of_one(started, own, own_folder().as_deref(), &objects),
+        None => conflict_of_standard(started, &objects),
     }
 }
 
@@ -59,29 +81,61 @@ fn own_folder() -> Option<PathBuf> {
     Some(Path::new(&path).parent()?.to_owned())
 }
 
-/// What is wrong with these libraries, for the one of this name.
-fn conflict(abi: &str, library: &str, folder: Option<&Path>, objects: &[LoadedObject]) -> Option<String> {
-    let own = whose(library);
-    if let Some(other) =
-        objects.iter().find(|object| whose(object.name()).is_some_and(|found| Some(found) != own))
-    {
-        return Some(format!(
-            "two MPI libraries are in this process: {library}, for programs built with {abi}, and {}. \
-             Their handles mean nothing to each other: build all parts of the program with one of them",
-            other.path
-        ));
+/// The same for a library with the ABI of another MPI.
+fn conflict_of_one(
+    started: StartedLibrary,
+    own: Whose,
+    folder: Option<&Path>,
+    objects: &[LoadedObject],
+) -> Option<String> {
+    let is_other = |object: &&LoadedObject| whose(object.name()).is_some_and(|found| found != own);
+    if let Some(other) = objects.iter().find(is_other) {
+        return Some(two_libraries(started, other));
     }
     let mixed = objects.iter().find(|object| {
-        object.needs.iter().any(|need| need == "libmpi_abi.so.1")
+        object.needs.iter().any(|need| need == STANDARD)
             && whose(object.name()).is_none()
             && object.folder() != folder
             && !object.name().starts_with("libmpifort_abi.so")
     })?;
+    Some(two_abis(mixed, "libmpi_abi.so.1, of the standard ABI", started))
+}
+
+/// The same for the library of the standard ABI. Tern's libraries for programs of other MPIs are over it: one in the process
+/// was loaded for a part that was built for another ABI.
+fn conflict_of_standard(started: StartedLibrary, objects: &[LoadedObject]) -> Option<String> {
+    let (other, found) = objects.iter().find_map(|object| Some((object, whose(object.name())?)))?;
+    let mixed = objects.iter().find(|object| {
+        let is_helper = whose(object.name()).is_some() || object.folder() == other.folder();
+        !is_helper && object.needs.iter().any(|need| whose(need) == Some(found))
+    });
+    let is_above = objects
+        .iter()
+        .any(|object| whose(object.name()).is_some() && object.needs.iter().any(|need| need == STANDARD));
+    match mixed {
+        Some(mixed) if is_above => {
+            let need = mixed.needs.iter().find(|need| whose(need).is_some())?;
+            Some(two_abis(mixed, &format!("{need}, of {}", found.name()), started))
+        }
+        _ => Some(two_libraries(started, other)),
+    }
+}
+
+fn two_libraries(started: StartedLibrary, other: &LoadedObject) -> String {
+    format!(
+        "two MPI libraries are in this process: {}, for programs built with {}, and {}. \
+         Their handles mean nothing to each other: build all parts of the program with one of them",
+        started.file, started.abi, other.path
+    )
+}
+
+fn two_abis(mixed: &LoadedObject, linked: &str, started: StartedLibrary) -> String {
     let name = if mixed.path.is_empty() { "the program" } else { &mixed.path };
-    Some(format!(
-        "this process mixes two ABIs: {name} is linked with libmpi_abi.so.1, of the standard ABI, and something else with \
-         {library}, of {abi}. Build all parts of the program with one of them"
-    ))
+    format!(
+        "this process mixes two ABIs: {name} is linked with {linked}, and something else with {}, of {}. \
+         Build all parts of the program with one of them",
+        started.file, started.abi
+    )
 }
 
 fn whose(name: &str) -> Option<Whose> {
@@ -158,6 +212,13 @@ unsafe fn text(at: *const c_char) -> String {
 mod tests {
     use super::*;
 
+    const MPICH: StartedLibrary = StartedLibrary { abi: "MPICH", file: "libmpi.so.12" };
+    const TERN: StartedLibrary = StartedLibrary { abi: "the standard ABI", file: STANDARD };
+
+    fn of_mpich(objects: &[LoadedObject]) -> Option<String> {
+        conflict_of_one(MPICH, Whose::Mpich, Some(Path::new("/t/lib/mpich")), objects)
+    }
+
     fn object(path: &str, needs: &[&str]) -> LoadedObject {
         LoadedObject { path: path.into(), needs: needs.iter().map(|need| need.to_string()).collect() }
     }
@@ -170,7 +231,7 @@ mod tests {
             object("/t/lib/mpich/libmpifort.so.12", &["libmpi.so.12", "libmpi_abi.so.1"]),
             object("/t/lib/libmpi_abi.so.1", &["libc.so.6"]),
         ];
-        assert_eq!(conflict("MPICH", "libmpi.so.12", Some(Path::new("/t/lib/mpich")), &objects), None);
+        assert_eq!(of_mpich(&objects), None);
     }
 
     #[test]
@@ -179,17 +240,34 @@ mod tests {
             object("", &["libmpi.so.12", "libmpi_abi.so.1"]),
             object("/t/lib/mpich/libmpi.so.12", &["libmpi_abi.so.1"]),
         ];
-        assert!(
-            conflict("MPICH", "libmpi.so.12", Some(Path::new("/t/lib/mpich")), &objects)
-                .unwrap()
-                .contains("the program is linked with")
-        );
+        assert!(of_mpich(&objects).unwrap().contains("the program is linked with"));
         let objects = [object("", &["libmpi.so.12"]), object("/usr/lib/libmpi.so.40", &[])];
-        assert!(
-            conflict("MPICH", "libmpi.so.12", Some(Path::new("/t/lib/mpich")), &objects)
-                .unwrap()
-                .contains("/usr/lib/libmpi.so.40")
-        );
+        assert!(of_mpich(&objects).unwrap().contains("/usr/lib/libmpi.so.40"));
+    }
+
+    #[test]
+    fn a_program_of_the_standard_abi_alone_is_no_conflict() {
+        let objects = [
+            object("", &["libmpi_abi.so.1", "libmpifort_abi.so.1"]),
+            object("/t/lib/libmpi_abi.so.1", &["libc.so.6"]),
+            object("/t/lib/libmpifort_abi.so.1", &["libmpi_abi.so.1"]),
+        ];
+        assert_eq!(conflict_of_standard(TERN, &objects), None);
+    }
+
+    #[test]
+    fn a_part_for_another_abi_is_named_and_so_is_a_second_mpi() {
+        let mut objects = vec![
+            object("", &["libmpi_abi.so.1", "libinner.so"]),
+            object("/a/libinner.so", &["libc.so.6", "libmpi_mpifh.so.40", "libmpi.so.40"]),
+            object("/t/lib/openmpi/libmpi_usempif08.so.40", &["libmpi.so.40"]),
+            object("/t/lib/openmpi/libmpi.so.40", &["libmpi_abi.so.1"]),
+        ];
+        let said = conflict_of_standard(TERN, &objects).unwrap();
+        assert!(said.contains("/a/libinner.so is linked with libmpi_mpifh.so.40, of Open MPI"), "{said}");
+        objects[3] = object("/usr/lib/libmpi.so.40", &["libopen-pal.so.40"]);
+        let said = conflict_of_standard(TERN, &objects).unwrap();
+        assert!(said.contains("with the standard ABI, and /usr/lib/libmpi.so.40"), "{said}");
     }
 
     #[test]

@@ -10,6 +10,7 @@ use crate::callbacks::{self, Datarep, Functions, GeneralizedFunctions};
 use crate::foreign::{Address, ForeignAbi, ForeignHandle, ForeignStatus, code_out, rank_in, rank_out};
 use crate::kinds::{HandleList, HandleOut, Length, Param};
 use crate::number::ConstantFamily;
+use crate::tern::{give_up, start_through};
 use crate::{fellows, tern};
 
 /// Calls with a handle that the call makes.
@@ -42,9 +43,18 @@ fn too_many<F: ForeignAbi>() -> c_int {
 
 // ---------------------------------------------------------------------------------------------- starting
 
+/// Before MPI starts: ends the process if it has another MPI beside this one, and tells Tern by which library it starts.
+fn starting<F: ForeignAbi>() {
+    let started = fellows::StartedLibrary { abi: F::NAME, file: F::LIBRARY };
+    if let Some(why) = fellows::conflict(started) {
+        give_up(&why);
+    }
+    start_through();
+}
+
 /// `MPI_Init`.
 pub unsafe fn init<F: ForeignAbi>(argc: Address, argv: Address) -> c_int {
-    fellows::refuse::<F>();
+    starting::<F>();
     // SAFETY: the program's own arguments.
     code_out::<F>(unsafe { tern!(MPI_Init(argc => Address, argv => Address)) })
 }
@@ -56,7 +66,7 @@ pub unsafe fn init_thread<F: ForeignAbi>(
     required: c_int,
     provided: Address,
 ) -> c_int {
-    fellows::refuse::<F>();
+    starting::<F>();
     let provided = provided.cast::<c_int>();
     let required = F::ThreadLevel::inner(required);
     // SAFETY: the program's own arguments.
@@ -77,7 +87,7 @@ pub unsafe fn session_init<F: ForeignAbi>(
     errhandler: F::Errhandler,
     session: Address,
 ) -> c_int {
-    fellows::refuse::<F>();
+    starting::<F>();
     // SAFETY: the program's own arguments.
     unsafe {
         making::<F, F::Session>(session.cast(), |session| {

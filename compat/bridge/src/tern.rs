@@ -101,11 +101,24 @@ pub fn connect(namer: NameHandle) {
     }
     let all = CHAPTERS.iter().flat_map(|chapter| chapter.iter().copied()).chain([&MPI_Wtime, &MPI_Wtick]);
     all.for_each(|slot| slot.look_up(library));
-    // SAFETY: the library is loaded, and the name ends in a null.
-    let names = unsafe { libc::dlsym(library, c"tern_name_handles_by".as_ptr()) };
-    if !names.is_null() {
-        // SAFETY: Tern's function has this type. Another library of the standard ABI has none of the name.
-        unsafe { std::mem::transmute::<*mut c_void, unsafe extern "C" fn(NameHandle)>(names)(namer) };
+    OWN_CALLS.iter().for_each(|slot| slot.look_up(library));
+    // SAFETY: Tern's function has this type, and so has what stands for it in another library of the standard ABI.
+    unsafe {
+        let names = NAME_HANDLES_BY.address();
+        std::mem::transmute::<*const c_void, unsafe extern "C" fn(NameHandle) -> c_int>(names)(namer);
+    }
+}
+
+/// Functions of Tern that are no part of the standard.
+static OWN_CALLS: [&FunctionSlot; 2] = [&NAME_HANDLES_BY, &START_THROUGH];
+static NAME_HANDLES_BY: FunctionSlot = FunctionSlot::new(c"tern_name_handles_by");
+static START_THROUGH: FunctionSlot = FunctionSlot::new(c"tern_start_through");
+
+/// Tells Tern that the start of MPI that this thread asks for next comes through this library.
+pub fn start_through() {
+    // SAFETY: as above.
+    unsafe {
+        std::mem::transmute::<*const c_void, unsafe extern "C" fn() -> c_int>(START_THROUGH.address())();
     }
 }
 

@@ -7,6 +7,8 @@ pub mod departure;
 pub mod engine;
 pub mod entry;
 pub mod error;
+#[path = "../../../compat/bridge/src/fellows.rs"]
+pub mod fellows;
 pub mod forked;
 pub mod given;
 pub mod handle;

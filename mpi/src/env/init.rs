@@ -8,7 +8,7 @@ use crate::core::process::{self, Phase, Process, Threads, allow, enter, phase, s
 use crate::core::settings;
 use crate::core::thread_level::{self, is_main};
 use crate::core::wait::{self, Waiting};
-use crate::core::{departure, lifeline, multicast, network, progress, stdio, watch};
+use crate::core::{departure, given, lifeline, multicast, network, progress, stdio, watch};
 use crate::env::addresses;
 use crate::limits::CONTEXTS_PER_BLOCK;
 use crate::spawn;
@@ -150,6 +150,9 @@ pub fn attach(process: &mut Process) -> Result {
              has been told that the rank has ended, passes no addresses on any more: keep a session open across MPI_Finalize, and \
              others may follow",
         ));
+    }
+    if let Some(why) = given::conflict_at_start() {
+        return Err(fail(MPI_ERR_OTHER, why));
     }
     let mut job = tern_job::join().map_err(|error| fail(MPI_ERR_OTHER, error.to_string()))?;
     job.lifeline.iter().for_each(lifeline::hold);
