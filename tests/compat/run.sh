@@ -40,6 +40,8 @@ C
     check "openmpi: values that are no handles are refused" strays -pie -fPIE
     check "openmpi: and by a program that is not position independent" strays -no-pie -fno-pie
     check "mpich: values that are no handles are refused" mpich_strays
+    check "openmpi: functions are given back" functions openmpi libmpi.so.40
+    check "mpich: functions are given back" functions mpich libmpi.so.12
     check "two MPIs in one process are refused" two_libraries
     check "a program that mixes two ABIs is refused" mixed
     check "a standard program with a part for another ABI is refused" inner_part
@@ -198,6 +200,16 @@ mpich_strays() {
     said=$("$prefix/bin/mpirun" --timeout 60 -n 1 "$work/strays" 2>&1)
     echo "$said"
     grep -q '^all refused$' <<<"$said"
+}
+
+# functions ABI LIBRARY
+functions() {
+    [ -e "$prefix/lib/$1/$2" ] || { why="the library is not installed" && return 77; }
+    ${CC:-cc} -w -I"$root/compat/$1/include" -o "$work/functions" "$root/tests/compat/functions.c" -L"$prefix/lib/$1" "-l:$2" \
+        -Wl,-rpath-link,"$prefix/lib" || return 1
+    said=$("$prefix/bin/mpirun" --timeout 60 -n 2 "$work/functions" 2>&1)
+    echo "$said"
+    grep -q '^all given back$' <<<"$said"
 }
 
 two_libraries() {

@@ -15,10 +15,10 @@ use tern_abi::*;
 
 use crate::foreign::{ForeignAbi, ForeignHandle, ForeignStatus};
 use crate::number::ConstantFamily;
-use crate::stock::{Language, Stock};
+use crate::stock::{Language, Stock, StockNumber};
 
-/// Distinct functions of a kind that a program may hand over.
-const FUNCTIONS_MAX: usize = 256;
+/// Distinct functions of a kind that a program may have in use at once.
+pub const FUNCTIONS_MAX: usize = 256;
 
 thread_local! {
     /// In which language the function is that this thread hands over next.
@@ -140,31 +140,67 @@ unsafe extern "C" fn handle_error<F: ForeignAbi, H: ForeignHandle, const N: usiz
     }
 }
 
-/// What Tern calls for an operation of the program's; null for null, and none if there are too many.
-pub fn operation_for<F: ForeignAbi>(function: *const c_void) -> Option<*const c_void> {
-    if function.is_null() {
-        return Some(function);
+/// A function of this library that Tern is to call for one of the program's. It stays that while this lives, and afterwards while
+/// Tern may call it.
+#[must_use]
+pub struct StandIn {
+    /// The function; null for null.
+    pub address: *const c_void,
+    number: Option<StockNumber>,
+}
+
+impl StandIn {
+    const NULL: StandIn = StandIn { address: std::ptr::null(), number: None };
+
+    fn of<T: Copy>(all: &Numbered<T>, address: impl Fn(T) -> *const c_void, number: StockNumber) -> Self {
+        StandIn { address: address(pick(all, number.get())), number: Some(number) }
     }
-    OPERATIONS
-        .number(function, LANGUAGE.replace(Language::C))
-        .map(|number| pick(&Made::<F>::OPERATIONS, number) as *const c_void)
+}
+
+/// Whether Tern may call a function of this library.
+fn may_call(function: *const c_void) -> bool {
+    crate::tern::may_call(function as usize)
+}
+
+fn is_operation_in_use<F: ForeignAbi>(number: usize) -> bool {
+    may_call(pick(&Made::<F>::OPERATIONS, number) as *const c_void)
+}
+
+/// A number is that of a function for each kind of object.
+fn is_handler_in_use<F: ForeignAbi>(number: usize) -> bool {
+    let of_kinds = [
+        pick(&Handlers::<F, F::Comm>::ALL, number) as *const c_void,
+        pick(&Handlers::<F, F::File>::ALL, number) as *const c_void,
+        pick(&Handlers::<F, F::Win>::ALL, number) as *const c_void,
+        pick(&Handlers::<F, F::Session>::ALL, number) as *const c_void,
+    ];
+    of_kinds.into_iter().any(may_call)
+}
+
+/// What Tern calls for an operation of the program's; none if there are too many.
+pub fn operation_for<F: ForeignAbi>(function: *const c_void) -> Option<StandIn> {
+    if function.is_null() {
+        return Some(StandIn::NULL);
+    }
+    let number = OPERATIONS.number(function, LANGUAGE.replace(Language::C), is_operation_in_use::<F>)?;
+    Some(StandIn::of(&Made::<F>::OPERATIONS, |found| found as *const c_void, number))
 }
 
 /// Operations whose function calls another one of the program's: the standard's handles, and the numbers of the functions.
 static OPERATIONS_APART: Mutex<Vec<(usize, usize)>> = Mutex::new(Vec::new());
 
-/// What Tern calls for an operation whose function is told by [`tell_operation`] what to call, and the function's number; none if there are
-/// too many.
-pub fn operation_apart<F: ForeignAbi>(function: *const c_void) -> Option<(usize, *const c_void)> {
-    let number = OPERATIONS.number_apart(function)?;
-    Some((number, pick(&Made::<F>::OPERATIONS, number) as *const c_void))
+/// What Tern calls for an operation whose function is told by [`tell_operation`] what to call; none if there are too many.
+pub fn operation_apart<F: ForeignAbi>(function: *const c_void) -> Option<StandIn> {
+    let number = OPERATIONS.number_apart(function, is_operation_in_use::<F>)?;
+    Some(StandIn::of(&Made::<F>::OPERATIONS, |found| found as *const c_void, number))
 }
 
-/// The function with this number is that of an operation.
-pub fn keep_operation(op: MPI_Op, number: usize) {
+/// The function of an operation is this.
+pub fn keep_operation(op: MPI_Op, stand_in: &StandIn) {
+    let Some(number) = stand_in.number.as_ref().map(StockNumber::get) else { return };
     let mut apart = OPERATIONS_APART.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-    // A handle may come again once its operation is freed.
-    apart.retain(|known| known.0 != op.0);
+    // A handle may come again once its operation is freed, and so may a number.
+    apart.retain(|known| known.0 != op.0 && known.1 != number);
     apart.push((op.0, number));
 }
 
@@ -177,23 +213,23 @@ pub fn tell_operation(op: MPI_Op, inner: *const c_void) {
 }
 
 /// As [`operation_for`], for one with large counts.
-pub fn large_operation_for<F: ForeignAbi>(function: *const c_void) -> Option<*const c_void> {
+pub fn large_operation_for<F: ForeignAbi>(function: *const c_void) -> Option<StandIn> {
     if function.is_null() {
-        return Some(function);
+        return Some(StandIn::NULL);
     }
-    LARGE_OPERATIONS
-        .number(function, LANGUAGE.replace(Language::C))
-        .map(|number| pick(&Made::<F>::LARGE_OPERATIONS, number) as *const c_void)
+    let all = &Made::<F>::LARGE_OPERATIONS;
+    let is_in_use = |number| may_call(pick(all, number) as *const c_void);
+    let number = LARGE_OPERATIONS.number(function, LANGUAGE.replace(Language::C), is_in_use)?;
+    Some(StandIn::of(all, |found| found as *const c_void, number))
 }
 
 /// What Tern calls for an error handler of the program's on objects with handles `H`.
-pub fn errhandler_for<F: ForeignAbi, H: ForeignHandle>(function: *const c_void) -> Option<*const c_void> {
+pub fn errhandler_for<F: ForeignAbi, H: ForeignHandle>(function: *const c_void) -> Option<StandIn> {
     if function.is_null() {
-        return Some(function);
+        return Some(StandIn::NULL);
     }
-    ERRHANDLERS
-        .number(function, LANGUAGE.replace(Language::C))
-        .map(|number| pick(&Handlers::<F, H>::ALL, number) as *const c_void)
+    let number = ERRHANDLERS.number(function, LANGUAGE.replace(Language::C), is_handler_in_use::<F>)?;
+    Some(StandIn::of(&Handlers::<F, H>::ALL, |found| found as *const c_void, number))
 }
 
 /// The functions of an attribute's key, and the program's state. It stays as long as the process: Tern keeps a key until

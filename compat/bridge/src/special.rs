@@ -2,6 +2,7 @@
 //! MPI, or have arrays that only the root passes.
 
 use std::ffi::{c_int, c_void};
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicI32, Ordering};
 
 use tern_abi::*;
@@ -35,10 +36,25 @@ fn raise<F: ForeignAbi>(class: c_int) -> c_int {
     )
 }
 
-/// Too many different functions of one kind.
+/// Too many different functions of one kind. The error has a code of its own, so that its text says so.
 #[cold]
 fn too_many<F: ForeignAbi>() -> c_int {
-    raise::<F>(MPI_ERR_NO_MEM)
+    static CODE: OnceLock<c_int> = OnceLock::new();
+    let code = *CODE.get_or_init(|| {
+        let mut code = MPI_ERR_NO_MEM;
+        let text = format!(
+            "at most {} different functions can be those of operations or of error handlers at once: free some\0",
+            callbacks::FUNCTIONS_MAX
+        );
+        // SAFETY: the place of a number, and a text that ends in zero.
+        unsafe {
+            if tern!(MPI_Add_error_code(MPI_ERR_NO_MEM => c_int, &mut code => *mut c_int)) == MPI_SUCCESS {
+                tern!(MPI_Add_error_string(code => c_int, text.as_ptr() => *const u8));
+            }
+        }
+        code
+    });
+    raise::<F>(code)
 }
 
 // ---------------------------------------------------------------------------------------------- starting
@@ -133,27 +149,27 @@ pub unsafe fn op_create<F: ForeignAbi>(function: Address, commute: c_int, op: Ad
         // SAFETY: the program's own arguments.
         return unsafe { op_create_apart::<F>(function, commute, op) };
     }
-    let Some(function) = callbacks::operation_for::<F>(function) else { return too_many::<F>() };
+    let Some(stand_in) = callbacks::operation_for::<F>(function) else { return too_many::<F>() };
     // SAFETY: the program's own arguments.
     unsafe {
         making::<F, F::Op>(
             op.cast(),
-            |op| tern!(MPI_Op_create(function => *const c_void, commute => c_int, op => *mut MPI_Op)),
+            |op| tern!(MPI_Op_create(stand_in.address => *const c_void, commute => c_int, op => *mut MPI_Op)),
         )
     }
 }
 
 /// `MPI_Op_create` with a function of the bindings of another language, which calls one of the program's.
 unsafe fn op_create_apart<F: ForeignAbi>(function: Address, commute: c_int, op: Address) -> c_int {
-    let Some((number, function)) = callbacks::operation_apart::<F>(function) else { return too_many::<F>() };
+    let Some(stand_in) = callbacks::operation_apart::<F>(function) else { return too_many::<F>() };
     // SAFETY: the program's own arguments; the place holds a handle once one is made.
     unsafe {
         let code = making::<F, F::Op>(
             op.cast(),
-            |op| tern!(MPI_Op_create(function => *const c_void, commute => c_int, op => *mut MPI_Op)),
+            |op| tern!(MPI_Op_create(stand_in.address => *const c_void, commute => c_int, op => *mut MPI_Op)),
         );
         if code == MPI_SUCCESS {
-            callbacks::keep_operation((*op.cast::<F::Op>()).inner(), number);
+            callbacks::keep_operation((*op.cast::<F::Op>()).inner(), &stand_in);
         }
         code
     }
@@ -161,12 +177,12 @@ unsafe fn op_create_apart<F: ForeignAbi>(function: Address, commute: c_int, op: 
 
 /// `MPI_Op_create_c`.
 pub unsafe fn op_create_large<F: ForeignAbi>(function: Address, commute: c_int, op: Address) -> c_int {
-    let Some(function) = callbacks::large_operation_for::<F>(function) else { return too_many::<F>() };
+    let Some(stand_in) = callbacks::large_operation_for::<F>(function) else { return too_many::<F>() };
     // SAFETY: the program's own arguments.
     unsafe {
         making::<F, F::Op>(
             op.cast(),
-            |op| tern!(MPI_Op_create_c(function => *const c_void, commute => c_int, op => *mut MPI_Op)),
+            |op| tern!(MPI_Op_create_c(stand_in.address => *const c_void, commute => c_int, op => *mut MPI_Op)),
         )
     }
 }
@@ -177,11 +193,11 @@ macro_rules! errhandlers {
         $(#[$doc])*
         pub unsafe fn $name<F: ForeignAbi>(function: Address, errhandler: Address) -> c_int {
             let found = callbacks::errhandler_for::<F, F::$handle>(function);
-            let Some(function) = found else { return too_many::<F>() };
+            let Some(stand_in) = found else { return too_many::<F>() };
             // SAFETY: the program's own arguments.
             unsafe {
                 making::<F, F::Errhandler>(errhandler.cast(), |errhandler| {
-                    tern!($tern(function => *const c_void, errhandler => *mut MPI_Errhandler))
+                    tern!($tern(stand_in.address => *const c_void, errhandler => *mut MPI_Errhandler))
                 })
             }
         }

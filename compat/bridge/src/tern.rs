@@ -110,9 +110,20 @@ pub fn connect(namer: NameHandle) {
 }
 
 /// Functions of Tern that are no part of the standard.
-static OWN_CALLS: [&FunctionSlot; 2] = [&NAME_HANDLES_BY, &START_THROUGH];
+static OWN_CALLS: [&FunctionSlot; 3] = [&NAME_HANDLES_BY, &START_THROUGH, &MAY_CALL];
 static NAME_HANDLES_BY: FunctionSlot = FunctionSlot::new(c"tern_name_handles_by");
 static START_THROUGH: FunctionSlot = FunctionSlot::new(c"tern_start_through");
+static MAY_CALL: FunctionSlot = FunctionSlot::new(c"tern_may_call");
+
+/// Whether Tern may still call a function for an operation or an error. Another library of the standard ABI is taken to.
+pub(crate) fn may_call(function: usize) -> bool {
+    // SAFETY: as for the others.
+    unsafe {
+        std::mem::transmute::<*const c_void, unsafe extern "C" fn(usize) -> c_int>(MAY_CALL.address())(
+            function,
+        ) != 0
+    }
+}
 
 /// Tells Tern that the start of MPI that this thread asks for next comes through this library.
 pub fn start_through() {

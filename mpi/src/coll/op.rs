@@ -22,6 +22,16 @@ pub enum UserFunction {
     Large(MPI_User_function_c),
 }
 
+impl UserFunction {
+    /// Where the function is.
+    pub fn address(self) -> usize {
+        match self {
+            UserFunction::Small(function) => function as usize,
+            UserFunction::Large(function) => function as usize,
+        }
+    }
+}
+
 /// An operation of the program's.
 #[derive(Clone, Copy, Debug)]
 pub struct UserOp {

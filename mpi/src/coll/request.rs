@@ -3,6 +3,7 @@
 //! Whoever waits in MPI for anything moves on all that are under way ([`serve`]): a rank that sits in a receive
 //! must not hold up the collective that its partner has to complete before it sends.
 
+use super::operation::Operation;
 use super::running::{CallForm, Pause, RunningCollective, met, prepare};
 use super::setup::Setup;
 use crate::core::boundary::Out;
@@ -10,6 +11,7 @@ use crate::core::error::{Error, Result, fail};
 use crate::core::process::{LockGuard, Process, enter};
 use crate::core::wait::{self, Waiting};
 use crate::p2p::request::{Callback, Ended, Progress, Request, no_persistent, no_request};
+use std::ffi::{c_int, c_void};
 use tern_abi::*;
 
 /// The object behind the request of a collective.
@@ -188,6 +190,29 @@ impl Request for CollectiveRequest {
         let name = if waiting.collective.is_empty() { "a collective" } else { waiting.collective };
         waiting.context.map_or(name.into(), |context| format!("{name} {}", wait::on(process, context)))
     }
+}
+
+/// Whether a function may be called for an operation of the program's, or for an error. The libraries for programs of other MPIs
+/// ask, to use one of theirs for something else.
+#[unsafe(no_mangle)]
+pub extern "C" fn tern_may_call(function: *const c_void) -> c_int {
+    let process = enter();
+    let (objects, function) = (&process.objects, function as usize);
+    let is_operation = objects.ops.0.iter().any(|(_, op)| op.function.address() == function);
+    c_int::from(is_operation || objects.errhandlers.have(function) || is_under_way(&process, function))
+}
+
+/// Whether a collective that the program has not completed or freed may call a function of the program's.
+fn is_under_way(process: &Process, function: usize) -> bool {
+    let collectives = process.objects.requests.all::<CollectiveRequest>();
+    let mut operations =
+        collectives.map(|request| request.running.as_ref().map(|running| running.bindings.operation));
+    operations.any(|operation| match operation {
+        Some(Some(Operation::User { function: own, .. })) => own.address() == function,
+        Some(_) => false,
+        // It is in such a function now.
+        None => true,
+    })
 }
 
 #[cold]

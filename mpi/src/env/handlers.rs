@@ -65,6 +65,11 @@ impl Errhandlers {
         }
     }
 
+    /// Whether a function is that of one of them.
+    pub fn have(&self, function: usize) -> bool {
+        self.made.iter().any(|(_, object)| object.function.address() == function)
+    }
+
     /// The handler for files.
     pub fn for_files(&self) -> MPI_Errhandler {
         self.file
@@ -142,6 +147,15 @@ impl Errhandlers {
 const PREDEFINED: [MPI_Errhandler; 3] = [MPI_ERRORS_ARE_FATAL, MPI_ERRORS_ABORT, MPI_ERRORS_RETURN];
 
 impl UserHandler {
+    fn address(self) -> usize {
+        match self {
+            UserHandler::Comm(function) => function as usize,
+            UserHandler::Session(function) => function as usize,
+            UserHandler::Win(function) => function as usize,
+            UserHandler::File(function) => function as usize,
+        }
+    }
+
     fn is_for(&self, place: ErrorObject) -> bool {
         match self {
             UserHandler::Comm(_) => matches!(place, ErrorObject::Comm(_)),

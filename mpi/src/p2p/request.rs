@@ -157,6 +157,11 @@ impl Requests {
         object.downcast_mut()
     }
 
+    /// All requests of one kind.
+    pub fn all<T: Request>(&self) -> impl Iterator<Item = &T> {
+        self.0.iter().filter_map(|(_, object)| (&**object as &dyn Any).downcast_ref())
+    }
+
     /// Takes a request out for good.
     pub fn remove(&mut self, request: MPI_Request) -> Option<Box<dyn Request>> {
         self.0.remove(request.0)
