@@ -59,9 +59,9 @@ place_foreign() {
             -I"$fortran/glue" -c "$source" \
             -o "$work/$1/$(basename "$source" .c).o" || fail "$source does not compile for $1"
     done
-    other_names "$work/$1"/*.o >"$work/$1/names"
-    [ "$1" != openmpi ] || module_names "$work/$1"/*.o >>"$work/$1/names"
-    [ "$1" != mpich ] || large_names "$work/$1"/*.o >>"$work/$1/names"
+    { other_names "$work/$1"/*.o; twins "$work/$1"/*.o; } >"$work/$1/names"
+    [ "$1" != openmpi ] || { module_names "$work/$1"/*.o; extension_names "$work/$1"/*.o; } >>"$work/$1/names"
+    [ "$1" != mpich ] || { large_names "$work/$1"/*.o; inner_names "$work/$1"/*.o; } >>"$work/$1/names"
     $cc -shared -o "$work/$3" "$work/$1"/*.o "@$work/$1/names" -Wl,-soname,"$3" -Wl,--no-undefined \
         -Wl,-rpath,\$ORIGIN -Wl,--enable-new-dtags -L"$prefix/lib/$1" "-l:$2" -Wl,-rpath-link,"$prefix/lib" -pthread ||
         fail "$3 does not link"
@@ -73,6 +73,30 @@ other_names() {
     ${NM:-nm} -g --defined-only "$@" | sed -n 's/^[0-9a-f]* [TW] \(p\{0,1\}mpi_[a-z0-9_]*[a-z0-9]\)_$/\1/p' | grep -v _f08 | sort -u |
         awk '{ print "-Wl,--defsym," $1 "=" $1 "_"; print "-Wl,--defsym," $1 "__=" $1 "_"
                print "-Wl,--defsym," toupper($1) "=" $1 "_" }'
+}
+
+# Routines that no tool calls by its other name, which programs may ask for all the same.
+twins() {
+    ${NM:-nm} -g --defined-only "$@" | sed -n 's/^[0-9a-f]* [TW] \(p\{0,1\}mpi_[a-z0-9_]*[a-z0-9]\)_$/\1/p' | grep -v _f08 | sort -u |
+        awk '{ has[$1] = 1; names[NR] = $1 }
+             END { for (i = 1; i <= NR; i++) if (!has["p" names[i]] && names[i] !~ /^p/) {
+                 print "-Wl,--defsym,p" names[i] "_=" names[i] "_"; print "-Wl,--defsym,p" names[i] "=" names[i] "_"
+                 print "-Wl,--defsym,p" names[i] "__=" names[i] "_"; print "-Wl,--defsym,P" toupper(names[i]) "=" names[i] "_" } }'
+}
+
+# Persistent collectives by the names that they had in Open MPI before they came into the standard.
+extension_names() {
+    ${NM:-nm} -g --defined-only "$@" | sed -n 's/^[0-9a-f]* [TW] \(p\{0,1\}mpi\)_\([a-z_]*_init\)_$/\1 \2/p' | sort -u |
+        awk '$2 !~ /^(p?send|p?recv|[brs]send|session)_init$/ { old = $1 "x_" $2; new = $1 "_" $2 "_"
+             print "-Wl,--defsym," old "=" new; print "-Wl,--defsym," old "_=" new; print "-Wl,--defsym," old "__=" new
+             print "-Wl,--defsym," toupper(old) "=" new; print "-Wl,--defsym," old "_f08_=" new }'
+}
+
+# The routines of MPICH's module pmpi_f08.
+inner_names() {
+    ${NM:-nm} -g --defined-only "$@" | sed -n 's/^[0-9a-f]* [TW] pmpi_\([a-z0-9_]*_f08[a-z_]*_\)$/\1/p' | sort -u |
+        awk '{ print "-Wl,--defsym,pmpir_" $1 "=pmpi_" $1
+               if (sub(/_c_f08_$/, "")) print "-Wl,--defsym,pmpir_" $1 "_f08_large_=pmpi_" $1 "_c_f08_" }'
 }
 
 # The routines with buffers of MPICH's module mpi_f08: each calls that for descriptors of C. See compat/mpich/fortran/gfortran.h.

@@ -142,8 +142,19 @@ void mpi_conversion_fn_null_(void)
 
 void mpi_conversion_fn_null_c_(void) __attribute__((alias("mpi_conversion_fn_null_")));
 
+#ifdef TERN_FOREIGN
+/* The same of other modules mpi_f08, as gfortran names them. */
+void __mpi_f08_callbacks_MOD_mpi_conversion_fn_null(void) __attribute__((alias("mpi_conversion_fn_null_")));
+void __mpi_f08_callbacks_MOD_mpi_conversion_fn_null_c(void) __attribute__((alias("mpi_conversion_fn_null_")));
+#endif
+
 static int is_null(Function *function)
 {
+#ifdef TERN_FOREIGN
+    /* A program that is not position independent has another address for each name. */
+    if (function == __mpi_f08_callbacks_MOD_mpi_conversion_fn_null) return 1;
+    if (function == __mpi_f08_callbacks_MOD_mpi_conversion_fn_null_c) return 1;
+#endif
     return function == mpi_conversion_fn_null_ || function == mpi_conversion_fn_null_c_;
 }
 
