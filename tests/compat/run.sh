@@ -69,6 +69,7 @@ abi() {
     check "$name: Fortran with the public mpif.h" fortran_program
     check "$name: Fortran with the public mpi_f08" module_program
     if [ "$name" = openmpi ]; then
+        check "$name: what the standard does not have" extensions
         check "$name: C++ with the bindings of MPI-2" cxx_program
         check "$name: C++ with the public bindings" public_cxx_program
         check "$name: tables of virtual functions are those of Open MPI 4" cxx_tables
@@ -159,6 +160,15 @@ module_program() {
         # Open MPI's module has no sections with gaps: its buffers are addresses.
         [ "$name" = mpich ] || break
     done
+}
+
+extensions() {
+    ${CC:-cc} -w -I"$root/compat/openmpi/include" -o "$work/program" "$root/tests/compat/extensions.c" -L"$folder" "-l:$library" \
+        -Wl,-rpath-link,"$prefix/lib" || return 1
+    said=$("$prefix/bin/mpirun" --timeout 60 -n 2 "$work/program" 2>&1)
+    echo "$said"
+    value=$(sed -n 's/^the datatype is //p' <<<"$said")
+    [ -n "$value" ] && grep -q "MPI_Type_size: $value is no datatype" <<<"$said"
 }
 
 # With the project's own header of the bindings, and with the public one.

@@ -1,6 +1,6 @@
 //! What another ABI looks like.
 
-use std::ffi::{c_int, c_void};
+use std::ffi::{CStr, c_int, c_void};
 
 use tern_abi::*;
 
@@ -46,6 +46,11 @@ pub trait ForeignAbi: Sized + 'static {
         false
     }
 
+    /// The hardware resource that a type of splits of this ABI's own divides by, as Tern names it.
+    fn resource_of_split(_split_type: c_int) -> Option<&'static CStr> {
+        None
+    }
+
     /// Communicators.
     type Comm: ForeignHandle<Inner = MPI_Comm>;
     /// Groups.
@@ -73,6 +78,8 @@ pub trait ForeignAbi: Sized + 'static {
 
     /// Error codes and classes.
     type ErrorCode: ConstantFamily;
+    /// Types of splits.
+    type SplitType: ConstantFamily;
     /// Keys of attributes.
     type Keyval: ConstantFamily;
     /// Thread levels.

@@ -27,8 +27,9 @@ pub mod removed;
 #[cfg(test)]
 mod rows;
 pub mod special;
+mod split;
 pub mod status;
-pub mod stock;
+mod stock;
 pub mod table;
 pub mod tern;
 pub mod values;

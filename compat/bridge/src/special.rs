@@ -384,6 +384,7 @@ datareps! {
 pub use crate::bound::*;
 pub use crate::contents::{type_get_contents, type_get_contents_large};
 pub use crate::removed::*;
+pub use crate::split::comm_split_type;
 
 // ---------------------------------------------------------------------------------------------- processes
 

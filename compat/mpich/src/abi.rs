@@ -34,6 +34,7 @@ impl ForeignAbi for Mpich {
     type Status = status::MpichStatus;
 
     type ErrorCode = numbers::ErrorCode;
+    type SplitType = numbers::SplitType;
     type Keyval = numbers::Keyval;
     type ThreadLevel = numbers::ThreadLevel;
     type Combiner = numbers::Combiner;

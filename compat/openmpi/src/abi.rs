@@ -1,6 +1,6 @@
 //! What Open MPI's ABI looks like, as `tern-bridge` wants to know it.
 
-use std::ffi::{c_int, c_void};
+use std::ffi::{CStr, c_int, c_void};
 
 use tern_bridge::foreign::ForeignAbi;
 use tern_bridge::number::ConstantPair;
@@ -34,6 +34,7 @@ impl ForeignAbi for OpenMpi {
     type Status = status::OpenMpiStatus;
 
     type ErrorCode = numbers::ErrorCode;
+    type SplitType = numbers::SplitType;
     type Keyval = numbers::Keyval;
     type ThreadLevel = numbers::ThreadLevel;
     type Combiner = numbers::Combiner;
@@ -54,6 +55,22 @@ impl ForeignAbi for OpenMpi {
 
     fn calls_another(function: *const c_void) -> bool {
         cxx::is_intercept(function)
+    }
+
+    /// `OMPI_COMM_TYPE_HWTHREAD` to `OMPI_COMM_TYPE_HOST`. Nothing here is known of those above hosts.
+    fn resource_of_split(split_type: c_int) -> Option<&'static CStr> {
+        const NAMES: [&CStr; 9] = [
+            c"hwloc://PU",
+            c"hwloc://Core",
+            c"hwloc://L1Cache",
+            c"hwloc://L2Cache",
+            c"hwloc://L3Cache",
+            c"hwloc://Package",
+            c"hwloc://NUMANode",
+            c"hwloc://Machine",
+            c"hwloc://Machine",
+        ];
+        NAMES.get(usize::try_from(split_type).ok()?.checked_sub(1)?).copied()
     }
 
     fn unweighted() -> *const c_void {

@@ -45,6 +45,47 @@ attribute_functions! {
     OMPI_C_MPI_WIN_DUP_FN OMPI_C_MPI_WIN_NULL_COPY_FN OMPI_C_MPI_WIN_NULL_DELETE_FN;
 }
 
+/// Functions by the names that Open MPI 4 had for them before they came into the standard. What is passed on are registers and words of
+/// the stack, whatever is in them.
+macro_rules! older_names {
+    ($($old:ident = $new:ident($($argument:ident)*);)*) => {
+        unsafe extern "C" {
+            $(fn $new($($argument: usize),*) -> c_int;)*
+        }
+        plain! {$(
+            #[doc = concat!("As `", stringify!($new), "`.")]
+            fn $old($($argument: usize),*) -> c_int {
+                $new($($argument),*)
+            }
+        )*}
+    };
+}
+
+older_names! {
+    MPIX_Allgather_init = MPI_Allgather_init(a b c d e f g h i);
+    MPIX_Allgatherv_init = MPI_Allgatherv_init(a b c d e f g h i j);
+    MPIX_Allreduce_init = MPI_Allreduce_init(a b c d e f g h);
+    MPIX_Alltoall_init = MPI_Alltoall_init(a b c d e f g h i);
+    MPIX_Alltoallv_init = MPI_Alltoallv_init(a b c d e f g h i j k);
+    MPIX_Alltoallw_init = MPI_Alltoallw_init(a b c d e f g h i j k);
+    MPIX_Barrier_init = MPI_Barrier_init(a b c);
+    MPIX_Bcast_init = MPI_Bcast_init(a b c d e f g);
+    MPIX_Exscan_init = MPI_Exscan_init(a b c d e f g h);
+    MPIX_Gather_init = MPI_Gather_init(a b c d e f g h i j);
+    MPIX_Gatherv_init = MPI_Gatherv_init(a b c d e f g h i j k);
+    MPIX_Neighbor_allgather_init = MPI_Neighbor_allgather_init(a b c d e f g h i);
+    MPIX_Neighbor_allgatherv_init = MPI_Neighbor_allgatherv_init(a b c d e f g h i j);
+    MPIX_Neighbor_alltoall_init = MPI_Neighbor_alltoall_init(a b c d e f g h i);
+    MPIX_Neighbor_alltoallv_init = MPI_Neighbor_alltoallv_init(a b c d e f g h i j k);
+    MPIX_Neighbor_alltoallw_init = MPI_Neighbor_alltoallw_init(a b c d e f g h i j k);
+    MPIX_Reduce_init = MPI_Reduce_init(a b c d e f g h i);
+    MPIX_Reduce_scatter_init = MPI_Reduce_scatter_init(a b c d e f g h);
+    MPIX_Reduce_scatter_block_init = MPI_Reduce_scatter_block_init(a b c d e f g h);
+    MPIX_Scan_init = MPI_Scan_init(a b c d e f g h);
+    MPIX_Scatter_init = MPI_Scatter_init(a b c d e f g h i j);
+    MPIX_Scatterv_init = MPI_Scatterv_init(a b c d e f g h i j k);
+}
+
 plain! {
     /// Messages go from and to the memory of the processor only.
     fn MPIX_Query_cuda_support() -> c_int {

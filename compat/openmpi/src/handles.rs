@@ -13,7 +13,10 @@ const FOREIGN: usize = 1 << 63;
 
 /// The program's value of a handle that Tern refuses: what its message names.
 pub(crate) extern "C" fn given(number: usize, _kind: c_int) -> usize {
-    if number & FOREIGN != 0 { number & !FOREIGN } else { number_out(number) }
+    if number & FOREIGN == 0 {
+        return number_out(number);
+    }
+    objects::address_of(number).unwrap_or(number & !FOREIGN)
 }
 
 /// The standard's number of a handle's value.
@@ -149,6 +152,10 @@ mod tests {
     fn a_refused_handle_is_named_as_the_program_gave_it() {
         for value in [0, 0x101, 0x4400_0000, 0x4c00_0405, 0x7fff_dead_beef] {
             assert_eq!(given(Comm(value).inner().0, 0), value);
+        }
+        for variable in [&objects::ompi_mpi_2cplex, &objects::ompi_mpi_2dblcplex] {
+            let value = &raw const *variable as usize;
+            assert_eq!(given(Datatype(value).inner().0, 1), value);
         }
     }
 

@@ -226,20 +226,22 @@ macro_rules! others {
     };
 }
 
-/// No handle of the standard: no call takes it.
-const UNKNOWN: usize = 1 << 63;
+/// No handle of the standard, one for each variable: no call takes it. It is odd, and other values that are no handles are not.
+const fn unknown(number: usize) -> usize {
+    1 << 63 | number << 1 | 1
+}
 
 others! {
     /// No datatype of the standard.
-    ompi_mpi_2cplex: 64 = UNKNOWN;
+    ompi_mpi_2cplex: 64 = unknown(0);
     /// As above.
-    ompi_mpi_2dblcplex: 64 = UNKNOWN;
+    ompi_mpi_2dblcplex: 64 = unknown(1);
     /// As above.
-    ompi_mpi_c_short_float_complex: 64 = UNKNOWN;
+    ompi_mpi_c_short_float_complex: 64 = unknown(2);
     /// As above.
-    ompi_mpi_cxx_sfltcplex: 64 = UNKNOWN;
+    ompi_mpi_cxx_sfltcplex: 64 = unknown(3);
     /// As above.
-    ompi_mpi_unavailable: 64 = UNKNOWN;
+    ompi_mpi_unavailable: 64 = unknown(4);
     /// Open MPI's datatype of C's `_Float16`: the same two bytes as Fortran's `REAL*2`.
     ompi_mpi_short_float: 64 = MPI_REAL2.0;
     /// Where errors become exceptions. The C++ bindings have a handler for each kind of object in its place.
@@ -257,6 +259,11 @@ fn all() -> impl Iterator<Item = (usize, usize)> {
     let known = lists.into_iter().flatten().map(|known| (known.handle, known.address.0 as usize));
     let others = OTHERS.iter().map(|&(handle, address)| (handle, address.0 as usize));
     known.chain(others)
+}
+
+/// The address of the variable that holds something that is none of the standard's handles.
+pub(crate) fn address_of(value: usize) -> Option<usize> {
+    OTHERS.iter().find(|object| object.0 == value).map(|object| object.1.0 as usize)
 }
 
 /// The standard's handle of the variable at an address.

@@ -92,7 +92,7 @@ macro_rules! comm_calls {
             fn MPI_Comm_split(comm: In<Comm>, color: Int, key: Int, newcomm: HandleOut<Comm>);
             fn MPI_Comm_split_type(
                 comm: In<Comm>, split_type: SplitType, key: Int, info: In<Info>, newcomm: HandleOut<Comm>
-            );
+            ) via comm_split_type;
             fn MPI_Comm_test_inter(comm: In<Comm>, flag: Pointer);
             fn MPI_Dims_create(nnodes: Int, ndims: Int, dims: Pointer);
             fn MPI_Dist_graph_create(
