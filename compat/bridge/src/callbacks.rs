@@ -15,30 +15,30 @@ use tern_abi::*;
 
 use crate::foreign::{ForeignAbi, ForeignHandle, ForeignStatus};
 use crate::number::ConstantFamily;
-use crate::stock::{Language, Stock, StockNumber};
+use crate::stock::{CallbackLanguage, Stock, StockNumber};
 
 /// Distinct functions of a kind that a program may have in use at once.
 pub const FUNCTIONS_MAX: usize = 256;
 
 thread_local! {
     /// In which language the function is that this thread hands over next.
-    static LANGUAGE: Cell<Language> = const { Cell::new(Language::C) };
+    static LANGUAGE: Cell<CallbackLanguage> = const { Cell::new(CallbackLanguage::C) };
 }
 
 /// Says whether the function that this thread hands over next is one of a Fortran program.
 pub fn function_of_fortran(whether: bool) {
-    LANGUAGE.set(if whether { Language::Fortran } else { Language::C });
+    LANGUAGE.set(if whether { CallbackLanguage::Fortran } else { CallbackLanguage::C });
 }
 
 /// Calls with the address of what a function of a language takes for a handle.
 #[inline(always)]
-fn with_handle<H: ForeignHandle>(outer: H, language: Language, call: impl FnOnce(*mut c_void)) {
+fn with_handle<H: ForeignHandle>(outer: H, language: CallbackLanguage, call: impl FnOnce(*mut c_void)) {
     match language {
-        Language::C => {
+        CallbackLanguage::C => {
             let mut handle = outer;
             call((&raw mut handle).cast());
         }
-        Language::Fortran => {
+        CallbackLanguage::Fortran => {
             let mut integer = outer.fortran();
             call((&raw mut integer).cast());
         }
@@ -182,7 +182,8 @@ pub fn operation_for<F: ForeignAbi>(function: *const c_void) -> Option<StandIn> 
     if function.is_null() {
         return Some(StandIn::NULL);
     }
-    let number = OPERATIONS.number(function, LANGUAGE.replace(Language::C), is_operation_in_use::<F>)?;
+    let number =
+        OPERATIONS.number(function, LANGUAGE.replace(CallbackLanguage::C), is_operation_in_use::<F>)?;
     Some(StandIn::of(&Made::<F>::OPERATIONS, |found| found as *const c_void, number))
 }
 
@@ -219,7 +220,7 @@ pub fn large_operation_for<F: ForeignAbi>(function: *const c_void) -> Option<Sta
     }
     let all = &Made::<F>::LARGE_OPERATIONS;
     let is_in_use = |number| may_call(pick(all, number) as *const c_void);
-    let number = LARGE_OPERATIONS.number(function, LANGUAGE.replace(Language::C), is_in_use)?;
+    let number = LARGE_OPERATIONS.number(function, LANGUAGE.replace(CallbackLanguage::C), is_in_use)?;
     Some(StandIn::of(all, |found| found as *const c_void, number))
 }
 
@@ -228,7 +229,8 @@ pub fn errhandler_for<F: ForeignAbi, H: ForeignHandle>(function: *const c_void) 
     if function.is_null() {
         return Some(StandIn::NULL);
     }
-    let number = ERRHANDLERS.number(function, LANGUAGE.replace(Language::C), is_handler_in_use::<F>)?;
+    let number =
+        ERRHANDLERS.number(function, LANGUAGE.replace(CallbackLanguage::C), is_handler_in_use::<F>)?;
     Some(StandIn::of(&Handlers::<F, H>::ALL, |found| found as *const c_void, number))
 }
 

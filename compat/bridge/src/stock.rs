@@ -6,7 +6,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// In which language a function of the program is, which says how it takes handles.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Language {
+pub(crate) enum CallbackLanguage {
     /// It takes the address of a handle.
     C,
     /// It takes the address of an integer.
@@ -61,7 +61,7 @@ impl<const N: usize> Stock<N> {
     pub(crate) fn number(
         &'static self,
         function: *const c_void,
-        language: Language,
+        language: CallbackLanguage,
         is_in_use: impl Fn(usize) -> bool,
     ) -> Option<StockNumber> {
         let used = self.used.lock().unwrap_or_else(PoisonError::into_inner);
@@ -83,14 +83,14 @@ impl<const N: usize> Stock<N> {
         is_in_use: impl Fn(usize) -> bool,
     ) -> Option<StockNumber> {
         let used = self.used.lock().unwrap_or_else(PoisonError::into_inner);
-        self.take(used, function, Language::C, is_in_use)
+        self.take(used, function, CallbackLanguage::C, is_in_use)
     }
 
     fn take(
         &'static self,
         mut used: MutexGuard<'_, usize>,
         function: *const c_void,
-        language: Language,
+        language: CallbackLanguage,
         is_in_use: impl Fn(usize) -> bool,
     ) -> Option<StockNumber> {
         let number = if *used < N {
@@ -100,7 +100,7 @@ impl<const N: usize> Stock<N> {
             let is_pending = |number: usize| self.pending[number].load(Ordering::Acquire) > 0;
             (0..N).find(|&number| !is_pending(number) && !is_in_use(number))?
         };
-        self.of_fortran[number].store(language == Language::Fortran, Ordering::Release);
+        self.of_fortran[number].store(language == CallbackLanguage::Fortran, Ordering::Release);
         self.inner[number].store(0, Ordering::Release);
         self.functions[number].store(function as usize, Ordering::Release);
         Some(self.held(number))
@@ -117,8 +117,12 @@ impl<const N: usize> Stock<N> {
     }
 
     /// The language of a function.
-    pub(crate) fn language(&self, number: usize) -> Language {
-        if self.of_fortran[number].load(Ordering::Acquire) { Language::Fortran } else { Language::C }
+    pub(crate) fn language(&self, number: usize) -> CallbackLanguage {
+        if self.of_fortran[number].load(Ordering::Acquire) {
+            CallbackLanguage::Fortran
+        } else {
+            CallbackLanguage::C
+        }
     }
 
     /// What a function is told to call.
@@ -140,17 +144,17 @@ mod tests {
         address as *const c_void
     }
 
-    fn number(stock: &'static Stock<2>, address: usize, language: Language) -> Option<usize> {
+    fn number(stock: &'static Stock<2>, address: usize, language: CallbackLanguage) -> Option<usize> {
         stock.number(function(address), language, |_| true).map(|number| number.get())
     }
 
     #[test]
     fn a_function_keeps_its_number_and_too_many_are_refused() {
         static STOCK: Stock<2> = Stock::new();
-        assert_eq!(number(&STOCK, 8, Language::C), Some(0));
-        assert_eq!(number(&STOCK, 16, Language::C), Some(1));
-        assert_eq!(number(&STOCK, 8, Language::C), Some(0));
-        assert_eq!(number(&STOCK, 24, Language::C), None);
+        assert_eq!(number(&STOCK, 8, CallbackLanguage::C), Some(0));
+        assert_eq!(number(&STOCK, 16, CallbackLanguage::C), Some(1));
+        assert_eq!(number(&STOCK, 8, CallbackLanguage::C), Some(0));
+        assert_eq!(number(&STOCK, 24, CallbackLanguage::C), None);
         assert_eq!(STOCK.function(1), function(16));
     }
 
@@ -158,7 +162,7 @@ mod tests {
     fn a_number_is_given_on_when_nothing_calls_or_is_about_to_make_its_function() {
         static STOCK: Stock<2> = Stock::new();
         let first = STOCK.number_apart(function(8), |_| true);
-        assert_eq!(number(&STOCK, 16, Language::C), Some(1));
+        assert_eq!(number(&STOCK, 16, CallbackLanguage::C), Some(1));
         let free = |_: usize| false;
         assert_eq!(STOCK.number_apart(function(24), free).map(|number| number.get()), Some(1));
         drop(first);
@@ -170,8 +174,8 @@ mod tests {
     #[test]
     fn a_function_that_both_languages_hand_over_has_two_numbers() {
         static STOCK: Stock<2> = Stock::new();
-        assert_eq!(number(&STOCK, 8, Language::Fortran), Some(0));
-        assert_eq!(number(&STOCK, 8, Language::C), Some(1));
-        assert_eq!((STOCK.language(0), STOCK.language(1)), (Language::Fortran, Language::C));
+        assert_eq!(number(&STOCK, 8, CallbackLanguage::Fortran), Some(0));
+        assert_eq!(number(&STOCK, 8, CallbackLanguage::C), Some(1));
+        assert_eq!((STOCK.language(0), STOCK.language(1)), (CallbackLanguage::Fortran, CallbackLanguage::C));
     }
 }
