@@ -100,7 +100,8 @@ in_wheel() {
     apt-get update -qq
     apt-get install -y -qq --no-install-recommends python3-venv
     python3 -m venv /tmp/env
-    /tmp/env/bin/pip install -q /packages/tern_mpi-*x86_64.whl mpi4py
+    PATH=/tmp/env/bin:$PATH
+    pip install -q /packages/tern_mpi-*x86_64.whl mpi4py
     # The wheel of mpi4py finds it, under mpirun and without.
     cat >/tmp/ring.py <<'PY'
 from mpi4py import MPI
@@ -109,12 +110,12 @@ comm = MPI.COMM_WORLD
 assert "Tern" in MPI.Get_library_version(), MPI.Get_library_version()
 assert comm.allreduce(comm.rank) == comm.size * (comm.size - 1) // 2
 PY
-    /tmp/env/bin/mpirun -n 3 /tmp/env/bin/python /tmp/ring.py
-    /tmp/env/bin/python /tmp/ring.py
+    mpirun -n 3 python /tmp/ring.py
+    python /tmp/ring.py
     # From source it is built with the wheel's mpicc.
     apt-get install -y -qq --no-install-recommends gcc libc6-dev python3-dev
-    /tmp/env/bin/pip install -q --force-reinstall --no-cache-dir --no-binary mpi4py mpi4py
-    /tmp/env/bin/mpirun -n 3 /tmp/env/bin/python /tmp/ring.py
+    pip install -q --force-reinstall --no-cache-dir --no-binary mpi4py mpi4py
+    mpirun -n 3 python /tmp/ring.py
 }
 
 # Programs, libraries and mpirun of aarch64, by the emulator. It cannot start programs by itself, so ranks are started through it.
