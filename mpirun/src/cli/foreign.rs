@@ -11,8 +11,13 @@ const FAMILIES: [(&str, &str); 5] = [
 ];
 
 /// Makers of variables outside of the families. They are told only where they are known: installations set others.
-const MAKERS: [(&str, &str); 4] =
-    [("OMPI_", "Open MPI"), ("MPICH_", "MPICH"), ("MPIR_CVAR_", "MPICH"), ("UCX_", "UCX")];
+const MAKERS: [(&str, &str); 5] = [
+    ("OMPI_", "Open MPI"),
+    ("MPICH_", "MPICH"),
+    ("MPIR_CVAR_", "MPICH"),
+    ("MPIEXEC_PORT_RANGE", "MPICH"),
+    ("UCX_", "UCX"),
+];
 
 /// What installations set for everybody, and what the compiler wrappers read.
 const UNTOLD: [&str; 5] = ["I_MPI_ROOT", "I_MPI_LIBRARY_KIND", "I_MPI_CC", "I_MPI_CXX", "I_MPI_FC"];
@@ -67,16 +72,20 @@ const MPICH: &[(&str, &str)] = &[
     ("HYDRA_ENV", "nothing: all variables are passed on"),
     ("HYDRA_BINDING", "mpirun --bind-to"),
     ("HYDRA_TOPOLIB", "nothing: Linux says where cores are"),
-    ("HYDRA_PROXY_RETRY_COUNT", "mpirun --timeout"),
+    ("HYDRA_PROXY_RETRY_COUNT", "nothing: ssh decides how long it tries"),
     ("MPICH_ASYNC_PROGRESS", "TERN_PROGRESS=thread"),
     ("MPIR_CVAR_ASYNC_PROGRESS", "TERN_PROGRESS=thread"),
     ("MPICH_PORT_RANGE", "TERN_PORTS=FIRST-LAST"),
     ("MPIR_CVAR_CH3_PORT_RANGE", "TERN_PORTS=FIRST-LAST"),
+    ("MPIEXEC_PORT_RANGE", "TERN_PORTS=FIRST-LAST"),
     ("MPIR_CVAR_CH3_INTERFACE_HOSTNAME", "TERN_INTERFACE"),
+    ("MPICH_INTERFACE_HOSTNAME", "TERN_INTERFACE"),
+    ("MPIR_CVAR_CH4_NETMOD", "TERN_TRANSPORT=shm, tcp, ofi; usually nothing"),
+    ("MPICH_NEMESIS_NETMOD", "TERN_TRANSPORT=shm, tcp, ofi; usually nothing"),
     ("MPIR_CVAR_CH3_EAGER_MAX_MSG_SIZE", "TERN_EAGER_MAX"),
     ("MPIR_CVAR_CH4_OFI_EAGER_MAX_MSG_SIZE", "TERN_EAGER_MAX"),
     ("MPIR_CVAR_NOLOCAL", "TERN_TRANSPORT=tcp"),
-    ("MPIR_CVAR_ODD_EVEN_CLIQUES", "tests/net/testnet.sh"),
+    ("MPIR_CVAR_ODD_EVEN_CLIQUES", "TERN_TRANSPORT=tcp"),
     ("MPIR_CVAR_ERROR_CHECKING", "TERN_CHECK"),
     ("MPICH_ERROR_CHECKING", "TERN_CHECK"),
     ("MPIR_CVAR_COLL_SELECTION_TUNING_JSON_FILE", "TERN_COLL_TABLE, written by 'tern tune'"),
@@ -88,7 +97,7 @@ const MPICH: &[(&str, &str)] = &[
     ("I_MPI_HYDRA_RMK", "nothing: the batch system is found"),
     ("I_MPI_HYDRA_DEBUG", "mpirun -v"),
     ("I_MPI_FABRICS", "TERN_TRANSPORT=shm, tcp, ofi; usually nothing"),
-    ("I_MPI_OFI_PROVIDER", "FI_PROVIDER"),
+    ("I_MPI_OFI_PROVIDER", "TERN_OFI_PROVIDER"),
     ("I_MPI_DEBUG", "mpirun -v"),
     ("I_MPI_PIN", "mpirun --bind-to core, or none"),
     ("I_MPI_PIN_DOMAIN", "mpirun --map-by slot:PE=N"),
@@ -105,6 +114,11 @@ const MPICH: &[(&str, &str)] = &[
     ("I_MPI_TUNING_BIN", "TERN_COLL_TABLE, written by 'tern tune'"),
     ("I_MPI_OUTPUT_CHUNK_SIZE", "nothing: lines stay whole"),
     ("I_MPI_TMPDIR", "TMPDIR"),
+    ("I_MPI_PORT_RANGE", "TERN_PORTS=FIRST-LAST"),
+    ("I_MPI_TCP_NETMASK", "TERN_INTERFACE"),
+    ("I_MPI_HYDRA_ENV", "nothing: all variables are passed on"),
+    ("I_MPI_SHM", "nothing: ranks of a host share memory"),
+    ("I_MPI_SPAWN", "nothing: ranks may spawn others"),
 ];
 
 /// What a user says here instead of a variable, if it is known.
