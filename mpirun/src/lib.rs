@@ -46,7 +46,7 @@ pub fn command() -> clap::Command {
 
 /// What can be seen of a program before it starts: which MPI it was compiled for.
 pub mod programs {
-    pub use crate::launch::abi::{ProgramAbi, lacking, look, nowhere, nowhere_words};
+    pub use crate::launch::abi::{ProgramAbi, lacking, look, nowhere, nowhere_words, two_mpis};
     pub use crate::launch::family::Abi;
     pub use crate::launch::family::Family;
     pub use crate::launch::loader::folder_of;

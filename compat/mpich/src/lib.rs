@@ -1,4 +1,4 @@
-//! `libmpi.so.12`: the ABI of MPICH 3.0 to 5.0 and of Intel MPI, over `libmpi_abi.so.1` in the same process.
+//! `libmpi.so.12`: the ABI of MPICH 3.1 to 5.0 and of Intel MPI, over `libmpi_abi.so.1` in the same process.
 //!
 //! [`handles`] has the handles, [`status`] the status, [`addresses`] the variables whose address is a constant. What
 //! remains is `tern-bridge`'s: a line for each function, and the conversions by kind.

@@ -76,7 +76,8 @@ fn look_at(file: &Path, set: Option<&OsStr>) -> ProgramAbi {
                 seen.fixed.clone_from(&needs.folders);
             }
             note(&mut seen, &needs, &files[next]);
-            if next == 0 && seen.library.is_some() {
+            // Tern's own library serves what others need. Another MPI's cannot serve a second one, which a library may need.
+            if next == 0 && seen.library.as_ref().is_some_and(|(_, family)| *family == Family::Standard) {
                 break;
             }
             files.extend(further(&needs, set, &mut known));
@@ -135,6 +136,19 @@ fn interpreter(file: &Path) -> Option<PathBuf> {
     crate::cli::standard::find_program(OsStr::new(name), &std::env::var_os("PATH")?)
 }
 
+/// What to say of a program that needs two MPIs, itself or through a library: handles of one mean nothing to the other. One of the
+/// standard ABI serves the others.
+pub fn two_mpis(seen: &ProgramAbi) -> Option<String> {
+    let (library, own) = seen.library.as_ref().filter(|(_, own)| *own != Family::Standard)?;
+    let mut named = seen.all.iter().filter_map(|name| Some((name, Family::of(name)?)));
+    let (other, maker) = named.find(|(_, family)| family != own)?;
+    Some(format!(
+        "it needs libraries of two MPIs, {library} of {} and {other} of {}: build all parts with one of them",
+        own.name(),
+        maker.name()
+    ))
+}
+
 /// The libraries of an ABI that a program needs and that Tern does not have.
 pub fn lacking(seen: &ProgramAbi, folder: &Path) -> Vec<String> {
     let absent = seen.all.iter().filter(|name| !folder.join(name).exists());
@@ -167,7 +181,7 @@ pub fn nowhere_words(program: &Path, library: &str) -> String {
 }
 
 /// The versions that Tern has libraries for.
-const SERVED: &str = "programs of the standard ABI's first version (libmpi_abi.so.1), of MPICH from 3 and Intel MPI from 2017 \
+const SERVED: &str = "programs of the standard ABI's first version (libmpi_abi.so.1), of MPICH from 3.1 and Intel MPI from 5.0 \
                       (libmpi.so.12), and of Open MPI from 4 (libmpi.so.40)";
 
 #[cfg(test)]
@@ -194,6 +208,19 @@ mod tests {
         note(&mut seen, &needs(&["libmpi.so.40"]), Path::new("/lib/b"));
         assert_eq!(seen.library, Some(("libmpi.so.12".into(), Family::Mpich)));
         assert_eq!(seen.needed_by, Path::new("/a"));
+    }
+
+    #[test]
+    fn two_mpis_are_named_unless_one_has_the_standard_abi() {
+        let mut seen = ProgramAbi::default();
+        note(&mut seen, &needs(&["libmpi.so.12"]), Path::new("/a"));
+        assert_eq!(two_mpis(&seen), None);
+        note(&mut seen, &needs(&["libmpi.so.40"]), Path::new("/lib/b"));
+        let words = two_mpis(&seen).unwrap();
+        assert!(words.contains("libmpi.so.12 of MPICH and libmpi.so.40 of Open MPI"), "{words}");
+        let mut seen = ProgramAbi::default();
+        note(&mut seen, &needs(&["libmpi_abi.so.1", "libmpi.so.40"]), Path::new("/a"));
+        assert_eq!(two_mpis(&seen), None);
     }
 
     #[test]

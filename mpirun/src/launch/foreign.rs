@@ -29,6 +29,10 @@ pub(crate) fn refuse(plan: &JobPlan) -> Result<(), Refusal> {
             return Err(Refusal::usage(why));
         }
         let seen = loader::seen(plan, app);
+        // On its own libraries, a program is its owner's affair.
+        if let Some(why) = abi::two_mpis(&seen).filter(|_| app.abi != Abi::Standard) {
+            return Err(Refusal::usage(format!("'{}' cannot run: {why}", app.program.to_string_lossy())));
+        }
         if let Some(why) = contrary(app, &seen) {
             return Err(Refusal::usage(why));
         }

@@ -8,6 +8,7 @@ use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
 
+use crate::cli::standard::find_program;
 use crate::launch::abi::{self, ProgramAbi};
 use crate::launch::elf::Needs;
 use crate::launch::family::Abi;
@@ -43,7 +44,7 @@ pub(crate) fn library_path(plan: &JobPlan, app: &App) -> Option<OsString> {
     let seen = seen(plan, app);
     let wanted = match (app.abi, &seen.library) {
         (Abi::Auto, Some((_, family))) => Abi::from(*family),
-        (Abi::Auto, None) if seen.is_open => return Some(with_all(set, &own)),
+        (Abi::Auto, None) => return Some(with_all(set, &own)),
         (given, _) => given,
     };
     let first = wanted.folder().map(|name| own.join(name)).filter(|folder| folder.is_dir());
@@ -53,7 +54,8 @@ pub(crate) fn library_path(plan: &JobPlan, app: &App) -> Option<OsString> {
     lacks(plan, app, set.as_deref(), &own).then(|| joined(set, [own]))
 }
 
-/// With the folders of all ABIs first: which library an interpreter will load cannot be seen, and only Tern's work here.
+/// With the folders of all ABIs first. Which library will be loaded cannot be seen: the program may be an interpreter, or start
+/// another, as a shell and `perl` do. Only Tern's libraries work here.
 fn with_all(set: Option<OsString>, own: &Path) -> OsString {
     let folders = [Abi::Mpich, Abi::OpenMpi].map(|abi| own.join(abi.folder().unwrap_or_default()));
     let set = set.into_iter().map(PathBuf::from).chain([own.to_owned()]);
@@ -80,8 +82,22 @@ pub(crate) fn unstartable(plan: &JobPlan, app: &App) -> Option<String> {
 /// The program, and arguments that may be one.
 fn files(plan: &JobPlan, app: &App) -> Vec<PathBuf> {
     let place = app.directory.as_ref().map(PathBuf::from).unwrap_or_default();
-    let words = app.arguments.iter().take(ARGUMENTS_MAX).map(|word| place.join(word));
-    program_file(plan, app).into_iter().chain(words).collect()
+    let path = app.path.clone().or_else(|| variable(plan, app, "PATH"));
+    let words = app.arguments.iter().take(ARGUMENTS_MAX);
+    program_file(plan, app)
+        .into_iter()
+        .chain(words.flat_map(|word| meant(word, &place, path.as_deref())))
+        .collect()
+}
+
+/// The files that an argument may mean: one in the folder of the program, or a program in `PATH`, as `env` and `timeout` find it.
+fn meant(word: &OsStr, place: &Path, path: Option<&OsStr>) -> Vec<PathBuf> {
+    let mut files = vec![place.join(word)];
+    // An empty word would find the folders themselves.
+    if !word.is_empty() && !word.as_bytes().contains(&b'/') {
+        files.extend(path.and_then(|path| find_program(word, path)));
+    }
+    files
 }
 
 /// Whether a program lacks a library of the standard ABI.
@@ -153,6 +169,17 @@ mod tests {
         let cache = [b"\x01\x02head\0", path.as_os_str().as_bytes(), b"\0/nonexistent/libx.so\0"].concat();
         assert_eq!(indexed(&cache, name), Some(path.clone()));
         assert!(indexed(&cache, "libx.so").is_none() && indexed(&cache, "head").is_none());
+    }
+
+    #[test]
+    fn an_argument_may_be_a_program_in_the_path() {
+        let place = Path::new("/place");
+        let path = Some(OsStr::new("/nonexistent:/bin"));
+        let files = meant(OsStr::new("sh"), place, path);
+        assert_eq!(files, [Path::new("/place/sh"), Path::new("/bin/sh")]);
+        assert_eq!(meant(OsStr::new("./sh"), place, path), [Path::new("/place/./sh")]);
+        assert_eq!(meant(OsStr::new("-c"), place, path), [Path::new("/place/-c")]);
+        assert_eq!(meant(OsStr::new(""), place, path).len(), 1);
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use object::Endianness;
-use object::elf::{ELFMAG, FileHeader64};
+use object::elf::{ELFMAG, EM_386, EM_AARCH64, EM_ARM, EM_PPC64, EM_RISCV, EM_S390, EM_X86_64, FileHeader64};
 use object::read::ReadCache;
 use object::read::elf::{FileHeader, ProgramHeader};
 use tern_mpirun::programs::{self, Abi, Family, ProgramAbi};
@@ -81,9 +81,26 @@ fn of_another_machine(file: &Path) -> Option<String> {
             Some(format!("{file} is for this machine, but not of 64 bits: build it for 64 bits"))
         }
         ((_, own), (_, other)) => Some(format!(
-            "{file} is for another machine (ELF machine {other}, here {own}): build it for this one"
+            "{file} is for another machine ({}, here {}): build it for this one",
+            architecture(other),
+            architecture(own)
         )),
     }
+}
+
+/// The name of an architecture, by its number in the head of an executable.
+fn architecture(machine: u16) -> String {
+    let name = match machine {
+        EM_386 => "i386",
+        EM_ARM => "arm",
+        EM_X86_64 => "x86_64",
+        EM_AARCH64 => "aarch64",
+        EM_PPC64 => "ppc64",
+        EM_S390 => "s390x",
+        EM_RISCV => "riscv",
+        _ => return format!("ELF machine {machine}"),
+    };
+    name.into()
 }
 
 /// Why a file is no program, or not all of one.
@@ -164,12 +181,7 @@ fn without_mpi(name: &str, seen: &ProgramAbi) -> String {
 fn in_the_way(seen: &ProgramAbi) -> Vec<Finding> {
     let Some((library, family)) = &seen.library else { return Vec::new() };
     let mut findings = Vec::new();
-    if let Some((other, maker)) = of_another_mpi(seen) {
-        let words = format!(
-            "it needs libraries of two MPIs, {library} of {} and {other} of {}: build all parts with one of them",
-            family.name(),
-            maker.name()
-        );
+    if let Some(words) = programs::two_mpis(seen) {
         findings.push(Finding::bad(WHAT, words));
     } else if let Some(folder) = programs::folder_of(Abi::from(*family)) {
         for name in programs::lacking(seen, &folder) {
@@ -194,13 +206,6 @@ fn in_the_way(seen: &ProgramAbi) -> Vec<Finding> {
     findings
 }
 
-/// A library of another MPI than the one that decides. One of the standard ABI serves the others.
-fn of_another_mpi(seen: &ProgramAbi) -> Option<(&str, Family)> {
-    let (_, own) = seen.library.as_ref()?;
-    let named = seen.all.iter().filter_map(|name| Some((name.as_str(), Family::of(name)?)));
-    named.into_iter().find(|(_, family)| family != own && *own != Family::Standard)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -223,6 +228,7 @@ mod tests {
         assert!(of_another_machine(&file).unwrap().contains("another machine"));
         std::fs::remove_file(&file).unwrap();
         assert_eq!(of_another_machine(Path::new("/etc/passwd")), None);
+        assert_eq!((architecture(183), architecture(9999)), ("aarch64".into(), "ELF machine 9999".into()));
     }
 
     #[test]
