@@ -43,6 +43,7 @@ C
     check "openmpi: functions are given back" functions openmpi libmpi.so.40
     check "mpich: functions are given back" functions mpich libmpi.so.12
     check "two MPIs in one process are refused" two_libraries
+    check "programs behind env, timeout and sh are seen" behind_others
     check "a program that mixes two ABIs is refused" mixed
     check "a standard program with a part for another ABI is refused" inner_part
     check "a standard program with a second MPI is refused" second_library
@@ -229,7 +230,19 @@ two_libraries() {
         -Wl,-rpath,"$prefix/lib/mpich:$prefix/lib/openmpi" || return 1
     said=$("$work/two" 2>&1) && return 1
     echo "$said"
-    grep -q 'two MPI libraries are in this process' <<<"$said"
+    grep -q 'two MPI libraries are in this process' <<<"$said" || return 1
+    said=$("$prefix/bin/mpirun" -n 1 "$work/two" 2>&1) && return 1
+    echo "$said"
+    grep -q 'it needs libraries of two MPIs' <<<"$said"
+}
+
+# The program is named by a word that only PATH explains, or by a text that only a shell understands.
+behind_others() {
+    ${CC:-cc} -w -I"$root/compat/mpich/include" -o "$work/behind" "$work/two.c" -L"$prefix/lib/mpich" -l:libmpi.so.12 \
+        -Wl,-rpath-link,"$prefix/lib" || return 1
+    PATH=$work:$PATH "$prefix/bin/mpirun" -n 1 env A=1 behind || return 1
+    PATH=$work:$PATH "$prefix/bin/mpirun" -n 1 timeout 50 behind || return 1
+    "$prefix/bin/mpirun" -n 1 sh -c "exec '$work/behind'"
 }
 
 mixed() {
