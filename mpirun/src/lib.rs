@@ -96,7 +96,12 @@ fn about() -> String {
 /// What a batch system or an operator says of hosts and of ways to them.
 fn take_allocation(settings: &mut plan::PlanSettings) -> Result<(), Refusal> {
     let get = |name: &str| std::env::var(name).ok();
-    settings.allocation = Allocation::find(&get)?;
+    let is_named = settings.hostfile.is_some() || settings.apps.iter().any(|app| !app.hosts.is_empty());
+    settings.allocation = match Allocation::find(&get) {
+        // Who names hosts needs no file of the surroundings.
+        Err(_) if is_named => None,
+        found => found?,
+    };
     let path = std::env::var_os("PATH").unwrap_or_default();
     presets::choose(settings, get, |name| find_program(name.as_ref(), &path).is_some());
     Ok(())

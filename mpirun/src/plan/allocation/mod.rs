@@ -193,8 +193,12 @@ fn of_grid_engine(get: &impl Fn(&str) -> Option<String>) -> FoundAllocation {
 
 /// A host file in either syntax. A user may have set the variable for another library's launcher, with a file that is gone.
 fn of_operator(get: &impl Fn(&str) -> Option<String>) -> FoundAllocation {
-    let paths = OPERATOR_FILES.iter().filter_map(get_nonempty(get));
-    let Some(path) = paths.into_iter().find(|path| Path::new(path).is_file()) else { return Ok(None) };
+    let mut set = OPERATOR_FILES.iter().filter_map(|name| Some((name, get_nonempty(get)(name)?)));
+    let Some((variable, path)) = set.next() else { return Ok(None) };
+    // Without the file the whole job would run on this host, and look as if it had its hosts.
+    if !Path::new(&path).exists() {
+        read(variable, &path)?;
+    }
     allocation(System::Kubernetes, hosts::read(Path::new(&path))?)
 }
 
@@ -230,7 +234,6 @@ mod tests {
         assert_eq!(of(&[("LSB_MCPU_HOSTS", "login 0 b 4")]).unwrap(), "b:4");
         assert_eq!(of(&[("LSB_HOSTS", "a a b")]).unwrap(), "a:2,b:1");
         assert_eq!(of(&[]).unwrap(), "");
-        assert_eq!(of(&[("HYDRA_HOST_FILE", "/nonexistent")]).unwrap(), "");
     }
 
     #[test]
@@ -240,6 +243,9 @@ mod tests {
             ("LSB_MCPU_HOSTS", "a 2 b"),
             ("PBS_NODEFILE", "/nonexistent"),
             ("PE_HOSTFILE", "/nonexistent"),
+            ("HYDRA_HOST_FILE", "/nonexistent"),
+            ("I_MPI_HYDRA_HOST_FILE", "/nonexistent"),
+            ("OMPI_MCA_orte_default_hostfile", "/nonexistent"),
         ] {
             assert!(of(&[(variable, value)]).unwrap_err().to_string().contains(variable), "{variable}");
         }
