@@ -191,7 +191,7 @@ fn of_grid_engine(get: &impl Fn(&str) -> Option<String>) -> FoundAllocation {
     allocation(System::GridEngine, hosts)
 }
 
-/// A host file in either syntax. A user may have set the variable for another library's launcher, with a file that is gone.
+/// A host file in either syntax.
 fn of_operator(get: &impl Fn(&str) -> Option<String>) -> FoundAllocation {
     let mut set = OPERATOR_FILES.iter().filter_map(|name| Some((name, get_nonempty(get)(name)?)));
     let Some((variable, path)) = set.next() else { return Ok(None) };
