@@ -4,7 +4,7 @@ use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
 
 /// Variables that say who is logged in, and where: the other host has its own.
-const OWN: [&str; 23] = [
+const OWN: [&str; 28] = [
     "SLURMD_NODENAME",
     "SLURM_LOCALID",
     "SLURM_NODEID",
@@ -19,6 +19,11 @@ const OWN: [&str; 23] = [
     "MPI_LOCALNRANKS",
     "MPI_LOCALRANKID",
     "OLDPWD",
+    "OMPI_COMM_WORLD_LOCAL_RANK",
+    "OMPI_COMM_WORLD_LOCAL_SIZE",
+    "OMPI_COMM_WORLD_NODE_RANK",
+    "OMPI_COMM_WORLD_RANK",
+    "OMPI_COMM_WORLD_SIZE",
     "PMI_FD",
     "PMI_RANK",
     "PMI_SIZE",

@@ -17,8 +17,8 @@ const LOOK_FIRST: Duration = Duration::from_millis(30);
 const LOOK_LAST: Duration = Duration::from_secs(8);
 /// Processes below a rank that are looked at.
 const PROCESSES_MAX: usize = 64;
-/// What other launchers give their ranks.
-const SIGNS: [&[u8]; 2] = [b"PMIX_RANK=", b"OMPI_COMM_WORLD_RANK="];
+/// What other launchers give their ranks, and this one does not.
+const SIGNS: [&[u8]; 2] = [b"PMIX_RANK=", b"OMPI_UNIVERSE_SIZE="];
 
 /// Refuses programs of this host that the loader cannot start, or that would run with a library whose ranks cannot find each other here.
 pub(crate) fn refuse(plan: &JobPlan) -> Result<(), Refusal> {

@@ -178,8 +178,7 @@ impl Starter<'_> {
         let (pmi, child_pmi) = self.pmi_pair().map_err(descriptors)?;
         let mut command = self.command(rank, app, answers.name);
         command.env(FD_VARIABLE, child_pmi.as_raw_fd().to_string());
-        command.env(LOCAL_RANK_VARIABLE, index.to_string());
-        command.env(LOCAL_SIZE_VARIABLE, self.descriptor.local.to_string());
+        command.envs(numbers(rank, index, &self.descriptor));
         command.stdin(stdin).stdout(child_stdout).stderr(child_stderr);
         self.binding.apply(index)?;
         let child = self.spawn(&mut command).map_err(|error| cannot_start(rank, app, &error))?;
@@ -219,7 +218,6 @@ impl Starter<'_> {
         }
         command.envs(self.libraries[number as usize].iter().map(|folders| (loader::VARIABLE, folders)));
         command.env(DESCRIPTOR_VARIABLE, descriptor.to_string());
-        command.env(RANK_VARIABLE, rank.to_string()).env(SIZE_VARIABLE, descriptor.size.to_string());
         // An agent has it from its launcher.
         command.env_remove(LAUNCHER_VARIABLE);
         if let Some(directory) = &app.directory {
@@ -404,6 +402,22 @@ fn too_many_processes(rank: u32) -> Refusal {
 
 fn too_many_files(rank: u32) -> Refusal {
     Refusal::usage(format!("cannot start rank {rank}: too many open files (see ulimit -n)"))
+}
+
+/// A rank's numbers, under the names by which scripts of MPICH's and of Open MPI's users ask for them: in the world, and on its host.
+fn numbers(rank: u32, index: u32, descriptor: &JobDescriptor) -> [(&'static str, String); 9] {
+    let [size, local] = [descriptor.size, descriptor.local].map(|count| count.to_string());
+    [
+        (RANK_VARIABLE, rank.to_string()),
+        (SIZE_VARIABLE, size.clone()),
+        (LOCAL_RANK_VARIABLE, index.to_string()),
+        (LOCAL_SIZE_VARIABLE, local.clone()),
+        ("OMPI_COMM_WORLD_RANK", rank.to_string()),
+        ("OMPI_COMM_WORLD_SIZE", size),
+        ("OMPI_COMM_WORLD_LOCAL_RANK", index.to_string()),
+        ("OMPI_COMM_WORLD_LOCAL_SIZE", local),
+        ("OMPI_COMM_WORLD_NODE_RANK", index.to_string()),
+    ]
 }
 
 /// Says why a program cannot be started, with the exit status that shells have for it.

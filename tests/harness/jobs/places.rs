@@ -113,6 +113,13 @@ fn variables(jobs: &Jobs<'_>) -> Verdict {
     let mut lines: Vec<&str> = outcome.stdout.lines().collect();
     lines.sort_unstable();
     expect(lines == ["0/3 0/3", "1/3 1/3", "2/3 2/3"], "each rank has its numbers", &outcome)?;
+    let script = script.replace("PMI_", "OMPI_COMM_WORLD_");
+    let script = script.replace("MPI_LOCALRANKID", "OMPI_COMM_WORLD_LOCAL_RANK");
+    let script = script.replace("MPI_LOCALNRANKS", "OMPI_COMM_WORLD_LOCAL_SIZE");
+    let outcome = run_command(jobs.mpirun(3).args(["sh", "-c", &script]))?;
+    let mut open_mpis: Vec<&str> = outcome.stdout.lines().collect();
+    open_mpis.sort_unstable();
+    expect(open_mpis == lines, "they have Open MPI's names, too", &outcome)?;
     passed()
 }
 
