@@ -46,11 +46,13 @@ pub fn command() -> clap::Command {
 
 /// What can be seen of a program before it starts: which MPI it was compiled for.
 pub mod programs {
-    pub use crate::launch::abi::{ProgramAbi, lacking, look, nowhere, nowhere_words, two_mpis};
+    pub use crate::launch::abi::{
+        ProgramAbi, lacking, look, missing_interpreter, nowhere, nowhere_words, two_mpis,
+    };
     pub use crate::launch::family::Abi;
     pub use crate::launch::family::Family;
     pub use crate::launch::loader::folder_of;
-    pub use crate::launch::symbols::absent;
+    pub use crate::launch::symbols::{absent, missing};
 }
 
 pub use cli::definition::USAGE;

@@ -107,10 +107,14 @@ fn note(seen: &mut ProgramAbi, needs: &Needs, file: &Path) {
 
 /// The libraries that a file needs and that were not looked at before. MPI libraries themselves are not.
 pub(super) fn further(needs: &Needs, set: Option<&OsStr>, known: &mut HashSet<String>) -> Vec<PathBuf> {
-    let is_plain = |name: &String| PLAIN.iter().any(|plain| name.starts_with(plain));
     let names = needs.libraries.iter().filter(|name| !is_plain(name) && Family::of(name).is_none());
     let fresh: Vec<&String> = names.filter(|name| known.insert((*name).clone())).collect();
     fresh.into_iter().filter_map(|name| loader::find(name, &needs.folders, set)).collect()
+}
+
+/// Whether a library is one of the system's that need no MPI.
+pub(super) fn is_plain(name: &String) -> bool {
+    PLAIN.iter().any(|plain| name.starts_with(plain))
 }
 
 fn is_interpreter(file: &Path) -> bool {
@@ -120,6 +124,22 @@ fn is_interpreter(file: &Path) -> bool {
 
 /// The program that runs a script.
 fn interpreter(file: &Path) -> Option<PathBuf> {
+    let (program, argument) = first_line(file)?;
+    if Path::new(&program).file_name() != Some(OsStr::new("env")) {
+        return Some(program.into());
+    }
+    crate::cli::standard::find_program(OsStr::new(&argument?), &std::env::var_os("PATH")?)
+}
+
+/// The program that a script names to run it, where there is no such program.
+pub fn missing_interpreter(file: &Path) -> Option<String> {
+    let (program, argument) = first_line(file)?;
+    let is_there = interpreter(file).is_some_and(|program| program.is_file());
+    (!is_there).then(|| if Path::new(&program).is_file() { argument.unwrap_or(program) } else { program })
+}
+
+/// The program in a script's first line, and its first argument that is neither an option nor a variable.
+fn first_line(file: &Path) -> Option<(String, Option<String>)> {
     if !file.metadata().is_ok_and(|data| data.is_file()) {
         return None;
     }
@@ -128,12 +148,8 @@ fn interpreter(file: &Path) -> Option<PathBuf> {
     let line = head.strip_prefix(b"#!")?.split(|&byte| byte == b'\n').next()?;
     let line = String::from_utf8_lossy(line);
     let mut words = line.split_whitespace();
-    let first = words.next()?;
-    if Path::new(first).file_name() != Some(OsStr::new("env")) {
-        return Some(first.into());
-    }
-    let name = words.find(|word| !word.starts_with('-') && !word.contains('='))?;
-    crate::cli::standard::find_program(OsStr::new(name), &std::env::var_os("PATH")?)
+    let first = words.next()?.to_owned();
+    Some((first, words.find(|word| !word.starts_with('-') && !word.contains('=')).map(str::to_owned)))
 }
 
 /// What to say of a program that needs two MPIs, itself or through a library: handles of one mean nothing to the other. One of the

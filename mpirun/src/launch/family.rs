@@ -71,8 +71,10 @@ const OPEN_MPI: [&str; 7] = [
 ];
 
 /// Libraries of MPICH and of what descends from it.
-const MPICH: [&str; 9] = [
+const MPICH: [&str; 11] = [
     "libmpich.so",
+    "libmpichcxx.so",
+    "libmpichfort.so",
     "libmpicxx.so",
     "libmpifort.so",
     "libmpichf90.so",
@@ -131,6 +133,7 @@ mod tests {
             ("libmpi.so.40", foreign),
             ("libmpi.so.80.0.1", foreign),
             ("libmpi_mpifh.so.40", foreign),
+            ("libmpichcxx.so.12", Some(Family::Mpich)),
             ("libmpir.so.1", None),
             ("libc.so.6", None),
         ] {

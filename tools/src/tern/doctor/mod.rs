@@ -6,6 +6,7 @@ mod machine;
 mod network;
 mod program;
 
+use std::ffi::OsString;
 use std::path::PathBuf;
 
 use clap::Args;
@@ -21,6 +22,9 @@ use finding::{Finding, Severity};
 pub(crate) struct DoctorArguments {
     /// A program: which MPI library it would run on, and what is in the way
     pub program: Option<PathBuf>,
+    /// Its arguments: a program behind env, python or the like is looked at, too
+    #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+    pub arguments: Vec<OsString>,
     /// Try these hosts too: name, login, clock, version, and a job with connections between them
     #[arg(long, value_name = "LIST")]
     pub host: Option<String>,
@@ -37,7 +41,7 @@ pub(crate) fn examine(arguments: &DoctorArguments) -> (String, bool) {
     let mut findings = machine::findings();
     findings.extend(network::findings());
     if let Some(program) = &arguments.program {
-        findings.extend(program::findings(program));
+        findings.extend(program::findings(program, &arguments.arguments));
     }
     findings.extend(among_hosts(arguments));
     report(&findings)
@@ -113,7 +117,13 @@ mod tests {
 
     #[test]
     fn this_machine_is_examined() {
-        let arguments = DoctorArguments { program: None, host: None, hostfile: None, launcher: None };
+        let arguments = DoctorArguments {
+            program: None,
+            arguments: Vec::new(),
+            host: None,
+            hostfile: None,
+            launcher: None,
+        };
         let (text, _) = examine(&arguments);
         for what in ["/proc", "shared memory", "one-copy messages", "open files", "host name", "ssh"] {
             assert!(text.contains(what), "{what}: {text}");

@@ -1,5 +1,6 @@
 //! Which MPI library a program would run on.
 
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use object::Endianness;
@@ -12,27 +13,50 @@ use super::finding::Finding;
 
 const WHAT: &str = "program";
 
-/// One finding, or one for each thing in the way.
-pub(super) fn findings(program: &Path) -> Vec<Finding> {
+/// One finding, or one for each thing in the way. The program may be an interpreter or a command that runs one of its `arguments`.
+pub(super) fn findings(program: &Path, arguments: &[OsString]) -> Vec<Finding> {
     let Some(file) = found(program) else {
-        return vec![Finding::bad(WHAT, format!("{} is not found", program.display()))];
+        let what = if program.is_dir() { "is a folder" } else { "is not found" };
+        return vec![Finding::bad(WHAT, format!("{} {what}", program.display()))];
     };
     if let Some(why) = of_another_machine(&file).or_else(|| no_program(&file)) {
         return vec![Finding::bad(WHAT, why)];
     }
     let set = std::env::var_os("LD_LIBRARY_PATH");
-    let seen = programs::look(std::slice::from_ref(&file), set.as_deref());
+    let others = arguments.iter().filter_map(|word| found(Path::new(word)));
+    let files: Vec<PathBuf> = std::iter::once(file.clone()).chain(others).collect();
+    let seen = programs::look(&files, set.as_deref());
+    // Behind an interpreter, what is looked at is the file that needs MPI.
+    let file = files.into_iter().find(|file| *file == seen.needed_by).unwrap_or(file);
     if let Some(library) = programs::nowhere(&file, &seen, set.as_deref()) {
         return vec![Finding::bad(WHAT, programs::nowhere_words(&file, &library))];
     }
     let mut findings = vec![library(&file, &seen)];
     findings.extend(in_the_way(&seen));
-    findings.extend(absent(&programs::absent(&file, &seen, set.as_deref())));
+    findings.extend(programs::missing(&file, set.as_deref()).iter().map(|library| missing(library)));
+    findings.extend(absent(&programs::absent(&file, &seen, set.as_deref()), &seen));
     findings
 }
 
+/// Libraries that are parts of other MPIs and not meant for programs.
+const INSIDES: [&str; 6] = ["libopen-pal", "libopen-rte", "liboshmem", "libmpl", "libopa", "libmpi_ilp64"];
+
+fn missing(library: &str) -> Finding {
+    let why = if INSIDES.iter().any(|inside| library.starts_with(inside)) {
+        "a part of another MPI that Tern does not have: link the program without it, or build it with Tern's mpicc"
+    } else {
+        "which is nowhere on this machine: the loader will not start it"
+    };
+    Finding::bad(WHAT, format!("it needs {library}, {why}"))
+}
+
 /// Names that no library has: of a newer standard, of another library alone, or with a slip.
-fn absent(names: &[String]) -> Option<Finding> {
+fn absent(names: &[String], seen: &ProgramAbi) -> Option<Finding> {
+    let is_mpich = seen.library.as_ref().is_some_and(|(_, family)| *family == Family::Mpich);
+    if is_mpich && names.iter().any(|name| name.starts_with("_ZN")) {
+        let words = "it calls the C++ bindings of MPICH (MPI::COMM_WORLD and the like), which Tern has for Open MPI's ABI alone";
+        return Some(Finding::bad(WHAT, words));
+    }
     let some = names.iter().take(NAMES_MAX).map(String::as_str).collect::<Vec<_>>().join(", ");
     let more = match names.len().saturating_sub(NAMES_MAX) {
         0 => String::new(),
@@ -119,7 +143,8 @@ fn no_program(file: &Path) -> Option<String> {
     let mut head = [0; 4];
     let read = open.read_at(&mut head, 0).unwrap_or(0);
     if head.starts_with(b"#!") {
-        return None;
+        return programs::missing_interpreter(file)
+            .map(|interpreter| format!("{name} is run by {interpreter}, which is not here"));
     }
     if head[..read] != ELFMAG {
         return Some(format!(
@@ -213,9 +238,10 @@ mod tests {
 
     #[test]
     fn what_is_no_program_is_said() {
-        assert_eq!(findings(Path::new("/nonexistent/program"))[0].verdict, Severity::Bad);
+        assert_eq!(findings(Path::new("/nonexistent/program"), &[])[0].verdict, Severity::Bad);
+        assert!(findings(Path::new("/usr"), &[])[0].words.contains("is a folder"));
         let own = std::env::current_exe().unwrap();
-        let findings = findings(&own);
+        let findings = findings(&own, &["x.py".into()]);
         assert!(findings.len() == 1 && findings[0].words.contains("needs no MPI library"), "{findings:?}");
     }
 
@@ -246,6 +272,8 @@ mod tests {
         assert!(said(&own[..40], 0o755).unwrap().contains("is cut off"));
         assert!(said(&own[..4096], 0o755).unwrap().contains("is cut off"));
         assert_eq!(said(b"#!/bin/sh\n", 0o755), None);
+        assert!(said(b"#!/nonexistent/python\n", 0o755).unwrap().contains("run by /nonexistent/python"));
+        assert!(said(b"#!/usr/bin/env nonexistent\n", 0o755).unwrap().contains("run by nonexistent"));
         assert_eq!(said(&own, 0o755), None);
         std::fs::remove_file(&file).unwrap();
     }
