@@ -33,6 +33,7 @@ pub(crate) fn map_by(settings: &mut PlanSettings, value: &str) -> Result<(), Ref
     }
     let (map_by, order) = BindOrder::parse(&way).map_err(|refusal| in_whole(refusal, &way, value))?;
     settings.map_by = map_by;
+    settings.per_node_is_limit = way.starts_with("ppr:");
     settings.bind.set_order(order);
     words.into_iter().try_for_each(|word| modifier(settings, word, value))
 }

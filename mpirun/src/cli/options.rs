@@ -224,6 +224,7 @@ fn apply(
         OptionKey::CoresPerRank => settings.bind.widen(number_of("cores", name, &text(name, raw())?)?),
         OptionKey::PerNode => {
             settings.map_by = MapBy::PerNode(number_of("ranks", name, &text(name, raw())?)?);
+            settings.per_node_is_limit = ["N", "npernode"].contains(&name);
         }
         OptionKey::RankBy => habits::rank_by(settings, &text(name, raw())?)?,
         OptionKey::NoOversubscribe => settings.slots_bind = true,

@@ -91,6 +91,8 @@ pub(crate) struct PlanSettings {
     pub allocation: Option<Allocation>,
     /// How ranks are spread over the hosts.
     pub map_by: MapBy,
+    /// Whether who says how many ranks a host gets means no more of them, as with Open MPI's options; MPICH's `-ppn` goes round.
+    pub per_node_is_limit: bool,
     /// How they are numbered.
     pub rank_by: RankBy,
     /// Whether this host gets no ranks.

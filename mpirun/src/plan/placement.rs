@@ -91,6 +91,11 @@ pub(crate) fn place(settings: &mut PlanSettings, cores: u32) -> Result<Placement
             (None, _) => cores,
         };
         let count = *app.count.get_or_insert(offered.min(RANKS_MAX));
+        if settings.per_node_is_limit && count > offered {
+            settings.remarks.push(format!(
+                "{count} ranks are more than the hosts get at so many on each, which are {offered}: each gets as many again"
+            ));
+        }
         if builder.host_of.len() + count as usize > RANKS_MAX as usize {
             return Err(Refusal::usage(format!("a job has at most {RANKS_MAX} ranks")));
         }
@@ -278,6 +283,20 @@ mod tests {
         assert_eq!(of(6, "a:2,b", MapBy::Slot), [0, 0, 1, 0, 0, 1]);
         assert_eq!(of(5, "a:2,b:2", MapBy::Node), [0, 1, 0, 1, 0]);
         assert_eq!(of(5, "a:2,b:2", MapBy::PerNode(2)), [0, 0, 1, 1, 0]);
+    }
+
+    #[test]
+    fn more_ranks_than_the_hosts_get_are_told_of() {
+        let remarks = |per_node_is_limit, count| {
+            let (apps, map_by) = (vec![app(Some(count), "a,b")], MapBy::PerNode(1));
+            let mut settings = PlanSettings { apps, map_by, per_node_is_limit, ..PlanSettings::default() };
+            place(&mut settings, 4).unwrap();
+            settings.remarks.join(" ")
+        };
+        assert!(
+            remarks(true, 3).contains("3 ranks are more than the hosts get at so many on each, which are 2")
+        );
+        assert_eq!((remarks(true, 2), remarks(false, 3)), (String::new(), String::new()));
     }
 
     #[test]
