@@ -49,7 +49,7 @@ const OPEN_MPI: &[(&str, &str)] = &[
     ("OMPI_MCA_mpi_warn_on_fork", "nothing: ranks may fork"),
     ("OMPI_MCA_mpi_show_mca_params", "tern info"),
     ("OMPI_MCA_mpi_leave_pinned", "nothing: Tern decides by the length of a message"),
-    ("OMPI_MCA_opal_cuda_support", "nothing: messages go from and to the processor's memory"),
+    ("OMPI_MCA_opal_cuda_support", "copy buffers of a device to the processor's memory first"),
     ("OMPI_MCA_io", "hints of MPI_File_open"),
     ("OMPI_MCA_orte_tmpdir_base", "TMPDIR"),
     ("PRTE_MCA_prte_tmpdir_base", "TMPDIR"),
@@ -71,7 +71,7 @@ const MPICH: &[(&str, &str)] = &[
     ("HYDRA_DEBUG", "mpirun -v"),
     ("HYDRA_ENV", "nothing: all variables are passed on"),
     ("HYDRA_BINDING", "mpirun --bind-to"),
-    ("HYDRA_TOPOLIB", "nothing: Linux says where cores are"),
+    ("HYDRA_TOPOLIB", "nothing: hwloc says where cores are, or Linux"),
     ("HYDRA_PROXY_RETRY_COUNT", "nothing: ssh decides how long it tries"),
     ("MPICH_ASYNC_PROGRESS", "TERN_PROGRESS=thread"),
     ("MPIR_CVAR_ASYNC_PROGRESS", "TERN_PROGRESS=thread"),
@@ -89,8 +89,8 @@ const MPICH: &[(&str, &str)] = &[
     ("MPIR_CVAR_ERROR_CHECKING", "TERN_CHECK"),
     ("MPICH_ERROR_CHECKING", "TERN_CHECK"),
     ("MPIR_CVAR_COLL_SELECTION_TUNING_JSON_FILE", "TERN_COLL_TABLE, written by 'tern tune'"),
-    ("MPIR_CVAR_ENABLE_GPU", "nothing: messages go from and to the processor's memory"),
-    ("MPICH_GPU_SUPPORT_ENABLED", "nothing: messages go from and to the processor's memory"),
+    ("MPIR_CVAR_ENABLE_GPU", "copy buffers of a device to the processor's memory first"),
+    ("MPICH_GPU_SUPPORT_ENABLED", "copy buffers of a device to the processor's memory first"),
     ("MPICH_DBG", "mpirun -v"),
     ("I_MPI_HYDRA_BOOTSTRAP", "mpirun --launcher"),
     ("I_MPI_HYDRA_IFACE", "TERN_INTERFACE"),
@@ -144,12 +144,14 @@ fn maker(name: &str) -> Option<&'static str> {
     of(&FAMILIES).or_else(|| instead(name).and_then(|_| of(&MAKERS)))
 }
 
-/// One line for all variables of other libraries, but those that are heeded.
-pub(super) fn told(mut names: Vec<String>, is_heeded: impl Fn(&str) -> bool) -> Option<String> {
+/// One line for all variables of other libraries, but those that are heeded. Those for which nothing is to be done here, as images of
+/// containers have them, are told if `all` are.
+pub(super) fn told(mut names: Vec<String>, all: bool, is_heeded: impl Fn(&str) -> bool) -> Option<String> {
     names.sort_unstable();
+    let is_done = |name: &str| instead(name).is_some_and(|instead| instead.starts_with("nothing: "));
     let told: Vec<String> = names
         .iter()
-        .filter(|name| !UNTOLD.contains(&name.as_str()) && !is_heeded(name))
+        .filter(|name| !UNTOLD.contains(&name.as_str()) && !is_heeded(name) && (all || !is_done(name)))
         .filter_map(|name| {
             let maker = maker(name)?;
             Some(match instead(name) {
@@ -193,8 +195,10 @@ mod tests {
     #[test]
     fn a_variable_is_told_with_what_to_say_instead() {
         let said = |names: &[&str]| {
-            told(names.iter().map(ToString::to_string).collect(), |name| name == "HYDRA_HOST_FILE")
+            told(names.iter().map(ToString::to_string).collect(), true, |name| name == "HYDRA_HOST_FILE")
         };
+        let root = vec!["OMPI_ALLOW_RUN_AS_ROOT".to_string()];
+        assert_eq!(told(root, false, |_| false), None, "nothing is to be done");
         assert_eq!(
             said(&["PATH", "I_MPI_ROOT", "MPICH_DIR", "OMPI_COMM_WORLD_RANK", "HYDRA_HOST_FILE"]),
             None

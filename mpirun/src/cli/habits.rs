@@ -201,7 +201,7 @@ pub(crate) fn mca(settings: &mut PlanSettings, name: &str, value: &str) {
 /// Notes what of the environment and of the options as a whole does less than the user may think.
 pub(crate) fn remark_on(settings: &mut PlanSettings, variables: impl Iterator<Item = (OsString, OsString)>) {
     let names: Vec<String> = variables.filter_map(|(name, _)| name.into_string().ok()).collect();
-    settings.remarks.extend(foreign::told(names, is_heeded));
+    settings.remarks.extend(foreign::told(names, settings.verbose, is_heeded));
     if let Some(allocation) = settings.allocation.as_ref().filter(|_| settings.verbose) {
         settings.remarks.push(allocation.to_string());
     }
