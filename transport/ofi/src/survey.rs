@@ -56,8 +56,15 @@ fn outcome(found: &SurveyResult, choice: OfiConfig, route: TransportSetting) -> 
         }
         _ => "not used, since TERN_TRANSPORT names another way".into(),
     };
-    let mut names: Vec<&str> = others.iter().take(NAMED_MAX).map(|(name, _)| name.as_str()).collect();
-    if others.len() > NAMED_MAX {
+    // A provider is offered once for each kind of addresses.
+    let mut names: Vec<&str> = Vec::new();
+    for (name, _) in others {
+        if name != best && !names.contains(&name.as_str()) {
+            names.push(name);
+        }
+    }
+    if names.len() > NAMED_MAX {
+        names.truncate(NAMED_MAX);
         names.push("and others");
     }
     let also = if names.is_empty() { String::new() } else { format!("; also found: {}", names.join(", ")) };
@@ -76,7 +83,8 @@ mod tests {
 
     #[test]
     fn it_says_what_would_be_used_and_why() {
-        let tcp = [("tcp on eth0", false), ("sockets on lo", false)];
+        let twice = ("tcp on eth0", false);
+        let tcp = [twice, ("sockets on lo", false), twice, ("sockets on lo", false)];
         assert_eq!(
             said(&tcp, "", TransportSetting::Auto),
             "version 1.17: not used, since there is no fabric hardware; with TERN_TRANSPORT=ofi tcp on eth0 would be; \
