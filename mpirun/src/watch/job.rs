@@ -36,6 +36,7 @@ use crate::watch::node::NodeSupervisor;
 use crate::watch::numbers::JobNumbers;
 use crate::watch::signals::Signals;
 use crate::watch::superior::Superior;
+use crate::watch::timers::{JobTimer, JobTimers};
 use crate::watch::worlds::{Basis, StartedWorlds, WorldNews, WorldOrders};
 
 /// Runs a job and returns the exit status.
@@ -157,21 +158,8 @@ struct JobSupervisor {
     cause: Option<ExitCause>,
     /// The last signal that was passed on and that usually ends programs, and when.
     forwarded: Option<(i32, Instant)>,
-    /// When to say that ranks run on after it.
-    notice_at: Option<Instant>,
-    /// When `--timeout` strikes.
-    deadline: Option<Instant>,
-    /// When those that a SIGTERM did not end are killed.
-    kill_at: Option<Instant>,
-    /// When hosts that do not report are no longer waited for.
-    abandon_at: Option<Instant>,
-    /// When to look for hosts that have fallen silent.
-    beat_at: Option<Instant>,
-    /// When to look whether all wait for a rank that was never in MPI.
-    missed_at: Option<Instant>,
+    timers: JobTimers,
     looking: Option<Looking>,
-    /// When to look whether ranks wait for one that has begun to end.
-    deserted_at: Option<Instant>,
     /// Ranks that ended well and had not been in MPI.
     absent: Vec<u32>,
     asking: Option<Asking>,
@@ -203,7 +191,14 @@ impl JobSupervisor {
         let far: BTreeSet<u32> =
             (0..node.plan.places.hosts()).filter(|&host| Some(host) != node.plan.here).collect();
         let alone = far.is_empty();
-        let deadline = node.plan.settings.timeout.and_then(|time| started.checked_add(time));
+        let mut timers = JobTimers::default();
+        timers.set(JobTimer::Deserted, started + if alone { DESERTED_LOOK } else { DESERTED_ASK });
+        if !alone {
+            timers.set(JobTimer::Beat, started + BEAT);
+        }
+        if let Some(deadline) = node.plan.settings.timeout.and_then(|time| started.checked_add(time)) {
+            timers.set(JobTimer::Timeout, deadline);
+        }
         let mut supervisor = JobSupervisor {
             taken: vec![0; names.len()],
             names,
@@ -214,17 +209,11 @@ impl JobSupervisor {
             pids: vec![0; size],
             ended: vec![false; size],
             live: size,
-            beat_at: (!alone).then(|| started + BEAT),
             far,
             cause: None,
             forwarded: None,
-            notice_at: None,
-            deadline,
-            kill_at: None,
-            abandon_at: None,
-            missed_at: None,
+            timers,
             looking: None,
-            deserted_at: Some(started + if alone { DESERTED_LOOK } else { DESERTED_ASK }),
             absent: Vec::new(),
             asking: None,
             drain: Drain::NotYet,
@@ -375,17 +364,7 @@ impl JobSupervisor {
     fn due(&self) -> Option<Instant> {
         let feed = self.feed.as_ref().and_then(Feed::due);
         let asking = self.asking.as_ref().map(|asking| asking.until);
-        let own = [
-            self.deadline,
-            self.kill_at,
-            self.abandon_at,
-            self.beat_at,
-            self.missed_at,
-            self.notice_at,
-            self.deserted_at,
-        ];
-        let others = [self.drain.due(), feed, asking, self.node.due()];
-        own.into_iter().chain(others).flatten().min()
+        [self.timers.due(), self.drain.due(), feed, asking, self.node.due()].into_iter().flatten().min()
     }
 
     fn tick(&mut self, now: Instant) {
@@ -395,37 +374,41 @@ impl JobSupervisor {
         self.with_feed(|feed, poller| feed.tick(now, poller));
         self.node.settle(now);
         self.take_events();
-        if take_due(&mut self.beat_at, now) {
-            self.beat_at = Some(now + BEAT);
-            self.node.tick(now);
-            self.take_events();
-        }
-        if take_due(&mut self.deadline, now) && self.live > 0 && self.cause.is_none() {
-            self.ask(true);
+        while let Some(timer) = self.timers.take(now) {
+            self.on_timer(timer, now);
         }
         if self.asking.as_ref().is_some_and(|asking| now >= asking.until) {
             self.report();
         }
-        if take_due(&mut self.notice_at, now) {
-            self.tell_of_interrupt();
-        }
-        if take_due(&mut self.kill_at, now) {
-            self.signal_all(Signal::KILL);
-        }
-        if take_due(&mut self.abandon_at, now) {
-            std::mem::take(&mut self.far).into_iter().for_each(|host| self.forget(host));
-        }
-        if take_due(&mut self.missed_at, now) && self.live > 0 && self.cause.is_none() {
-            self.missed_at = Some(now + MISSED_LOOK);
-            self.look();
-        }
-        if take_due(&mut self.deserted_at, now) && self.live > 1 && self.cause.is_none() {
-            self.deserted_at = Some(now + if self.far.is_empty() { DESERTED_LOOK } else { DESERTED_ASK });
-            if self.node.stalled().is_some() {
+        self.advance_drain(now);
+    }
+
+    fn on_timer(&mut self, timer: JobTimer, now: Instant) {
+        let is_well = self.live > 0 && self.cause.is_none();
+        match timer {
+            JobTimer::Beat => {
+                self.timers.set(timer, now + BEAT);
+                self.node.tick(now);
+                self.take_events();
+            }
+            JobTimer::Timeout if is_well => self.ask(true),
+            JobTimer::Notice => self.tell_of_interrupt(),
+            JobTimer::Kill => self.signal_all(Signal::KILL),
+            JobTimer::Abandon => {
+                std::mem::take(&mut self.far).into_iter().for_each(|host| self.forget(host));
+            }
+            JobTimer::Missed if is_well => {
+                self.timers.set(timer, now + MISSED_LOOK);
                 self.look();
             }
+            JobTimer::Deserted if is_well && self.live > 1 => {
+                self.timers.set(timer, now + if self.far.is_empty() { DESERTED_LOOK } else { DESERTED_ASK });
+                if self.node.stalled().is_some() {
+                    self.look();
+                }
+            }
+            JobTimer::Timeout | JobTimer::Missed | JobTimer::Deserted => {}
         }
-        self.advance_drain(now);
     }
 
     // What happens.
@@ -534,7 +517,7 @@ impl JobSupervisor {
             Some(cause) => self.fail(cause),
             None if state == RankState::Absent => {
                 self.absent.push(rank);
-                self.missed_at.get_or_insert(Instant::now() + MISSED_LOOK);
+                self.timers.set_once(JobTimer::Missed, Instant::now() + MISSED_LOOK);
             }
             None => {}
         }
@@ -584,7 +567,7 @@ impl JobSupervisor {
         self.cause = Some(cause);
         if self.live > 0 {
             self.signal_all(Signal::TERM);
-            self.kill_at = Some(Instant::now() + TERM_GRACE);
+            self.timers.set(JobTimer::Kill, Instant::now() + TERM_GRACE);
         }
         // Whoever starts now ends itself, since the job closes its connection.
         for host in self.unstarted() {
@@ -622,7 +605,7 @@ impl JobSupervisor {
     fn signal_all(&mut self, signal: Signal) {
         self.node.obey(Down::Signal(signal.as_raw()));
         if signal == Signal::KILL && !self.far.is_empty() {
-            self.abandon_at.get_or_insert(Instant::now() + ABANDON_GRACE);
+            self.timers.set_once(JobTimer::Abandon, Instant::now() + ABANDON_GRACE);
         }
     }
 
@@ -633,15 +616,14 @@ impl JobSupervisor {
         }
         let closed = self.node.streams.are_closed() && self.far.is_empty();
         // Those who have left their groups got a SIGTERM, too, and have their time.
-        let failed = self.cause.is_some() && self.kill_at.is_none();
+        let failed = self.cause.is_some() && !self.timers.is_set(JobTimer::Kill);
         match self.drain.advance(now, self.live > 0, closed, failed) {
             DrainStep::Wait => {}
             DrainStep::Kill => self.clear(),
             DrainStep::End => {
                 self.clear();
                 self.node.streams.close_all(&mut self.outputs, &self.node.poller);
-                (self.deadline, self.kill_at, self.abandon_at, self.beat_at) = (None, None, None, None);
-                (self.missed_at, self.notice_at) = (None, None);
+                self.timers = JobTimers::default();
                 self.asking = None;
             }
         }
@@ -710,7 +692,7 @@ impl JobSupervisor {
         } else {
             self.forward(signal);
             self.give_up_start(signal);
-            self.notice_at = Some(Instant::now() + INTERRUPT_NOTICE);
+            self.timers.set(JobTimer::Notice, Instant::now() + INTERRUPT_NOTICE);
         }
         self.forwarded = Some((signal, Instant::now()));
     }
@@ -743,11 +725,6 @@ fn some_of(hosts: &[&str]) -> String {
         0 => hosts.join(", "),
         more => format!("{} and {more} more", hosts[..SHOWN].join(", ")),
     }
-}
-
-/// Whether it is time; then it is not any more.
-fn take_due(due: &mut Option<Instant>, now: Instant) -> bool {
-    due.take_if(|due| now >= *due).is_some()
 }
 
 /// Starts to copy standard input, if any rank needs a copy.

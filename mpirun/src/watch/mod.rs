@@ -12,4 +12,5 @@ pub(crate) mod orphans;
 pub(crate) mod report;
 pub(crate) mod signals;
 pub(crate) mod superior;
+pub(crate) mod timers;
 pub(crate) mod worlds;
