@@ -4,7 +4,7 @@ use crate::comm::object::{Comm, Contexts};
 use crate::core::boundary::Out;
 use crate::core::entry::entry;
 use crate::core::error::{Result, fail};
-use crate::core::process::{self, Phase, Process, Threads, allow, enter, phase, set_phase};
+use crate::core::process::{self, Checks, Phase, Process, Threads, allow, enter, phase, set_phase};
 use crate::core::settings;
 use crate::core::thread_level::{self, is_main};
 use crate::core::wait::{self, Waiting};
@@ -16,7 +16,6 @@ use std::ffi::{c_char, c_int};
 use tern_abi::*;
 use tern_engine::{Engine, Group};
 use tern_job::{Job, RankState};
-use tern_transport::Transport;
 
 entry! {
     /// Starts MPI for one thread.
@@ -163,35 +162,18 @@ pub fn attach(process: &mut Process) -> Result {
     environment.transport.fingerprint = settings::fingerprint(&environment, &process.coll.rows);
     process.worlds.fingerprint = environment.transport.fingerprint;
     let fabric = network::connect(&mut job, &environment.transport)?;
-    process.waiting.bell = Some(fabric.doorbell());
-    process.waiting.oversubscribed = job.cores.is_oversubscribed();
-    process.waiting.polls_per_yield = wait::polls_per_yield(&fabric);
-    process.waiting.yields_max = wait::yields_max(&job.cores);
-    process.waiting.yielding = wait::Yielding::on(&job.cores);
-    process.waiting.listens = process.waiting.oversubscribed && fabric.has_poll_first();
-    process.waiting.polls_at_once = wait::polls_at_once(&fabric, process.waiting.oversubscribed);
-    process.waiting.spin_polls_most = wait::spin_polls_max(&fabric);
-    process.waiting.spin_polls_max = process.waiting.spin_polls_most;
-    process.coll.transport = environment.transport.transport;
-    process.multicast.verdict = multicast::wanted(&environment.transport, job.size, job.hosts);
-    process.multicast.medium = environment.transport.multicast;
-    process.waiting.progress_thread = environment.progress_thread;
-    process.objects.windows.by_messages = environment.windows_by_messages;
-    process.objects.windows.by_kernel = environment.transport.cma;
-    process.checks.types = environment.engine.check_types;
-    process.checks.threads = environment.check_threads;
-    process.waiting.looks_aside = environment.check_threads;
-    process.checks.windows = environment.check_windows;
-    process.objects.files.settings = environment.files.clone();
-    process.coll.by_cells = environment.transport.copies.by_cells();
-    process.checks.collectives = environment.engine.check_collectives;
+    process.waiting.settle(&fabric, &job.cores, &environment);
+    process.checks = Checks::of(&environment);
+    process.coll.settle(&environment.transport);
+    process.multicast.settle(&environment.transport, &job);
+    process.objects.windows.settle(&environment);
+    process.objects.files.settings = environment.files;
     let stats = environment.stats;
     let mut engine = Box::new(Engine::new(job.size, fabric, environment.engine));
     if process.checks.types {
         crate::datatype::object::learn_predefined(&mut engine);
     }
     process.set_engine(Some(engine));
-    process.checks.watched = process.checks.types;
     if stats || crate::tool::is_in_use() {
         crate::tool::count(process);
     }

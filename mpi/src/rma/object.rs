@@ -21,6 +21,7 @@ use tern_abi::*;
 use tern_engine::Group;
 use tern_engine::rma::{ACCESS_CONTEXT, WindowId};
 use tern_job::status_page::count_of_ranks;
+use tern_settings::Environment;
 use tern_shm::errand::Errand;
 use tern_shm::{Reservation, SharedRange};
 use tern_transport::Peer;
@@ -316,6 +317,12 @@ impl Windows {
             served: 0,
             errands: Vec::new(),
         }
+    }
+
+    /// As the settings want them.
+    pub fn settle(&mut self, environment: &Environment) {
+        self.by_messages = environment.windows_by_messages;
+        self.by_kernel = environment.transport.cma;
     }
 
     /// Does what others ask for; whether anybody did.

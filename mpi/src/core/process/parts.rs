@@ -1,11 +1,14 @@
 //! The smaller parts of the process's state.
 
-use crate::core::multicast::MulticastVerdict;
-use crate::core::wait::{Asleep, Polling, Yielding};
+use crate::core::multicast::{self, MulticastVerdict};
+use crate::core::wait::{self, Asleep, Polling, Yielding};
 use crate::limits::{SPIN_POLLS_MAX, YIELDS_MAX};
 use std::sync::Arc;
 use std::time::Duration;
-use tern_transport::{Doorbell, Medium, TransportSetting};
+use tern_fabric::Fabric;
+use tern_job::{CoreBudget, Job};
+use tern_settings::Environment;
+use tern_transport::{Doorbell, Medium, Transport, TransportConfig, TransportSetting};
 
 /// How this process waits.
 pub struct ProcessWaits {
@@ -73,6 +76,23 @@ impl ProcessWaits {
     }
 }
 
+impl ProcessWaits {
+    /// As the fabric, the cores of this host and the settings want it. What waits have taught is forgotten.
+    pub fn settle(&mut self, fabric: &Fabric, cores: &CoreBudget, environment: &Environment) {
+        self.bell = Some(fabric.doorbell());
+        self.oversubscribed = cores.is_oversubscribed();
+        self.polls_per_yield = wait::polls_per_yield(fabric);
+        self.yields_max = wait::yields_max(cores);
+        self.yielding = Yielding::on(cores);
+        self.listens = self.oversubscribed && fabric.has_poll_first();
+        self.polls_at_once = wait::polls_at_once(fabric, self.oversubscribed);
+        self.spin_polls_most = wait::spin_polls_max(fabric);
+        self.spin_polls_max = self.spin_polls_most;
+        self.progress_thread = environment.progress_thread;
+        self.looks_aside = environment.check_threads;
+    }
+}
+
 /// `TERN_CHECK`: which checks are on.
 pub struct Checks {
     /// Types of messages.
@@ -92,6 +112,18 @@ impl Checks {
     pub const fn new() -> Self {
         Checks { types: false, threads: false, collectives: false, windows: false, watched: false }
     }
+
+    /// As the settings want it.
+    pub fn of(environment: &Environment) -> Self {
+        let types = environment.engine.check_types;
+        Checks {
+            types,
+            threads: environment.check_threads,
+            collectives: environment.engine.check_collectives,
+            windows: environment.check_windows,
+            watched: types,
+        }
+    }
 }
 
 /// What is known of multicast.
@@ -108,6 +140,12 @@ impl MulticastState {
     /// Nobody has asked yet.
     pub const fn new() -> Self {
         MulticastState { verdict: MulticastVerdict::Open, medium: Medium::Udp, ranks_apart: false }
+    }
+
+    /// As the settings and the job want it.
+    pub fn settle(&mut self, transport: &TransportConfig, job: &Job) {
+        self.verdict = multicast::wanted(transport, job.size, job.hosts);
+        self.medium = transport.multicast;
     }
 }
 
@@ -135,5 +173,11 @@ impl CollectiveState {
             contexts_allocated: 0,
             leader_slots: Vec::new(),
         }
+    }
+
+    /// As the settings want it.
+    pub fn settle(&mut self, transport: &TransportConfig) {
+        self.transport = transport.transport;
+        self.by_cells = transport.copies.by_cells();
     }
 }
