@@ -137,6 +137,9 @@ debian() {
         \( -type f -o -type l \) -print0 || true) >"$work/development"
     tar -C "$work/tern-mpi$home" --null -T "$work/development" -cf - | tar -C "$work/tern-mpi-dev$home" -xf -
     (cd "$work/tern-mpi$home" && xargs -0 rm -f <"$work/development" && find . -type d -empty -delete)
+    # A link to a file of flags that looks around itself would look around the link.
+    mkdir -p "$work/tern-mpi-dev$home/share/tern"
+    sed "s|^prefix=.*|prefix=$home|" "$work/$name/lib/pkgconfig/mpi.pc" >"$work/tern-mpi-dev$home/share/tern/mpi.pc"
     for package in tern-mpi tern-mpi-dev; do
         dpkg-deb --build --root-owner-group "$work/$package" "$out/${package}_${version}_$architecture.deb" >/dev/null
     done
