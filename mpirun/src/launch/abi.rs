@@ -113,7 +113,7 @@ pub(super) fn further(needs: &Needs, set: Option<&OsStr>, known: &mut HashSet<St
 }
 
 /// Whether a library is one of the system's that need no MPI.
-pub(super) fn is_plain(name: &String) -> bool {
+pub(super) fn is_plain(name: &str) -> bool {
     PLAIN.iter().any(|plain| name.starts_with(plain))
 }
 
