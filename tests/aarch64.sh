@@ -13,7 +13,8 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 readonly target=aarch64-unknown-linux-gnu compiler=aarch64-linux-gnu-gcc
 readonly place="$PWD/build/aarch64"
 # They need more time or memory than an emulator should be given.
-readonly left_out="flood_eager flood_large large_count large_message oversubscribed threads_stress"
+# Two of them ask the kernel for counters of sockets, or for memory, which are the emulator's.
+readonly left_out="spawn_near spawn_pool flood_eager flood_large large_count large_message oversubscribed threads_stress"
 failed=0 passed=0
 
 main() {
