@@ -221,6 +221,11 @@ impl Endpoint {
         self.packet_bytes_max
     }
 
+    /// Packets that may be on their way out.
+    pub fn sends(&self) -> usize {
+        self.sends.count()
+    }
+
     /// Bytes of the longest packet that [`Endpoint::inject`] takes.
     pub fn inject_bytes_max(&self) -> usize {
         self.inject_bytes_max

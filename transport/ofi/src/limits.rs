@@ -9,6 +9,13 @@ pub(super) const OFI_PACKET_BYTES: usize = 16 * 1024;
 /// Packets that a rank may have under way over libfabric.
 pub(super) const OFI_SENDS: usize = 64;
 
+/// Bytes of a packet over provider `sockets`, and packets that a rank may have under way over it. The provider takes a packet's head from
+/// its connection once all of the head is there. The kernel keeps a segment's memory until its last byte is taken. So where a segment ends
+/// within a head, its memory may leave no room for the rest, and the connection stands still for ever. Less than the smallest window of a
+/// connection, 64 KiB, is never held up. Pieces of 4 KiB fit into a packet.
+pub(super) const OFI_SOCKETS_PACKET_BYTES: usize = 4096 + 256;
+pub(super) const OFI_SOCKETS_SENDS: usize = 12;
+
 /// Bytes of a message that its receiver reads at once from the sender's memory. A read costs a packet there and one back, and the memory
 /// must be made known, which is little beside the time of so many bytes.
 pub(super) const OFI_READ_BYTES_MAX: usize = 4 * 1024 * 1024;

@@ -9,7 +9,7 @@ use tern_libfabric::{
 };
 
 use super::error::OfiError;
-use super::limits::{OFI_OPEN_S_MAX, OFI_PACKET_BYTES, OFI_RECEIVE_BYTES, OFI_SENDS};
+use super::limits::*;
 use tern_transport::config::OfiConfig;
 
 /// Providers of networks that programs reach without the kernel, the fastest first. What stands on ofi_rxd is not among them, since it
@@ -19,8 +19,19 @@ const HARDWARE: [&str; 6] = ["cxi", "psm3", "psm2", "opx", "efa", "verbs;ofi_rxm
 /// Where the kernel lists devices that such providers use.
 const DEVICES: [&str; 3] = ["/sys/class/infiniband", "/sys/class/cxi", "/sys/class/hfi1"];
 
-const SIZES: Sizes =
-    Sizes { packet_bytes_max: OFI_PACKET_BYTES, sends: OFI_SENDS, receive_bytes: OFI_RECEIVE_BYTES };
+/// Whether it is the provider on plain sockets, to which little may be under way at once ([`OFI_SOCKETS_SENDS`]).
+pub(super) fn is_sockets(provider: &str) -> bool {
+    provider == "sockets"
+}
+
+/// How much an endpoint of a provider sends and receives at once.
+fn sizes(provider: &str) -> Sizes {
+    let (packet_bytes_max, sends) = match is_sockets(provider) {
+        true => (OFI_SOCKETS_PACKET_BYTES, OFI_SOCKETS_SENDS),
+        false => (OFI_PACKET_BYTES, OFI_SENDS),
+    };
+    Sizes { packet_bytes_max, sends, receive_bytes: OFI_RECEIVE_BYTES }
+}
 
 /// Which of libfabric's networks.
 #[derive(Clone, Copy, Debug)]
@@ -111,7 +122,7 @@ fn is_local(offer: &NetworkOffer) -> bool {
 fn open_first(offers: Vec<NetworkOffer>) -> Result<Endpoint, LibfabricError> {
     let mut first = None;
     for offer in &offers {
-        match Endpoint::open(offer, SIZES) {
+        match Endpoint::open(offer, sizes(&offer.provider)) {
             Ok(endpoint) => return Ok(endpoint),
             Err(error) => first = first.or(Some(error)),
         }

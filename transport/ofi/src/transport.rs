@@ -13,7 +13,7 @@ use super::exposed::{ExposedRegions, HeldPacket, OfiInbound};
 use super::limits::*;
 use super::overtaking::{OvertakingPacket, OvertakingPackets};
 use super::packet::{self, HEAD_BYTES, OfiPacket, OfiPacketKind};
-use super::provider::ProviderChoice;
+use super::provider::{ProviderChoice, is_sockets};
 use super::reads::{OfiReader, OfiReads};
 use super::windows::WindowAccess;
 use tern_transport::directory::Directory;
@@ -38,8 +38,8 @@ pub struct OfiCounters {
     pub windows: u64,
 }
 
-/// The providers whose reads of memory are not used. In release 1.17 reads may stall for ever while messages still come. With `sockets` its
-/// own thread waits for room that messages take. With the other one, on UDP, all that was pending in two stalled jobs was a read.
+/// The providers whose reads of memory are not used. In release 1.17 reads may stall for ever while messages still come. With `sockets` the
+/// connection closes its window (`OFI_SOCKETS_SENDS`). With the other one, on UDP, all that was pending in two stalled jobs was a read.
 const STALLING: [&str; 2] = ["sockets", "udp;ofi_rxd"];
 
 /// What is known of a rank.
@@ -434,8 +434,10 @@ impl Ofi {
 /// for every packet, its room is shared among all that may send to it.
 fn packets_at_once(endpoint: &Endpoint, size: u32) -> (usize, usize) {
     match endpoint.receives_max() {
-        Some(room) => ((room / (size as usize).saturating_sub(1).max(1)).clamp(1, OFI_SENDS), 0),
-        None => (OFI_SENDS, endpoint.inject_bytes_max().min(OFI_INJECT_BYTES_MAX)),
+        Some(room) => ((room / (size as usize).saturating_sub(1).max(1)).clamp(1, endpoint.sends()), 0),
+        // What is injected has no end of which the provider tells, so nobody could count it.
+        None if is_sockets(endpoint.provider()) => (endpoint.sends(), 0),
+        None => (endpoint.sends(), endpoint.inject_bytes_max().min(OFI_INJECT_BYTES_MAX)),
     }
 }
 

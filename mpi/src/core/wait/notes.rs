@@ -124,6 +124,10 @@ fn mismatch(process: &Process, wait: &Waiting, unclaimed: &[Unclaimed]) -> Optio
     let has_tag = |message: &Unclaimed| wait.tag == ANY_TAG_OF_BOARD || wait.tag == message.envelope.tag;
     let is_on = |message: &Unclaimed| message.envelope.context == context;
     let find = |differs: &dyn Fn(&Unclaimed) -> bool| unclaimed.iter().find(|message| differs(message));
+    // One that fits came behind the one that has just ended the wait.
+    if find(&|message| is_on(message) && is_from(message) && has_tag(message)).is_some() {
+        return None;
+    }
     if wait.tag != ANY_TAG_OF_BOARD
         && let Some(found) = find(&|message| is_on(message) && is_from(message))
     {
