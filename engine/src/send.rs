@@ -120,8 +120,11 @@ impl<T: Transport> Engine<T> {
         let len = buf.len();
         let zero_copy = self.transport.zero_copy_eager_bytes_max(peer);
         let zero_copy = self.settings().zero_copy_bytes_max(zero_copy);
+        let at_hand = self.transport.eager_bytes_at_hand(peer);
+        let of_peer = self.peer_state(peer).limits;
+        let at_hand = self.settings().eager_bytes_at_hand(&of_peer, at_hand);
         let state = self.peer_state(peer);
-        let limits = EagerLimits { copied: state.eager_bytes_max as usize, zero_copy };
+        let limits = EagerLimits { copied: at_hand.max(state.eager_bytes_max as usize), zero_copy };
         let message = OutgoingMessage { mode, len, signed: signature != 0 };
         match begins_as(message, limits, || buf.as_contiguous().is_some()) {
             offer @ Outgoing::Offer { .. } => offer,

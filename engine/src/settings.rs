@@ -82,6 +82,12 @@ impl EngineSettings {
         if limits.get && !sends { eager.min(self.get_bytes_min.saturating_sub(1)) } else { eager }
     }
 
+    /// The same where the transport has room at hand for so many bytes.
+    pub fn eager_bytes_at_hand(&self, limits: &Limits, transport_bytes: usize) -> usize {
+        let sends = limits.prefers_send && self.rendezvous == Rendezvous::Auto;
+        if sends { self.eager_bytes_max.min(transport_bytes) } else { 0 }
+    }
+
     /// Bytes up to which a message is sent at once without a copy, where the transport says so many.
     #[inline]
     pub fn zero_copy_bytes_max(&self, transport_bytes_max: usize) -> usize {

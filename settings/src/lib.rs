@@ -183,7 +183,7 @@ impl Environment {
         self.transport = self.transport.clamped();
         self.engine.credit_bytes = self.engine.credit_bytes.clamp(CREDIT_BYTES_MIN, CREDIT_BYTES_MAX);
         // Each transport has a limit of its own besides.
-        let longest = self.transport.shm_eager_bytes_max().max(self.transport.tcp.eager_bytes as usize);
+        let longest = self.transport.shm_eager_bytes_max(false).max(self.transport.tcp.eager_bytes as usize);
         self.engine.eager_bytes_max = self.engine.eager_bytes_max.min(longest);
         self
     }

@@ -54,7 +54,7 @@ const PROTOCOLS: Category = Category {
     variables: &[
         Variable {
             name: "TERN_EAGER_MAX",
-            meaning: "Largest message in bytes that is sent at once, without asking the receiver; at most four cells over shared memory and TERN_TCP_EAGER_BYTES over TCP.",
+            meaning: "Largest message in bytes that is sent at once, without asking the receiver; at most 32 cells over shared memory and TERN_TCP_EAGER_BYTES over TCP.",
             values: Values::Number(
                 |all| all.engine.eager_bytes_max as u64,
                 |all, bytes| all.engine.eager_bytes_max = bytes as usize,

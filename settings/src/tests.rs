@@ -82,7 +82,7 @@ fn limits_bound_what_is_asked_for() {
     assert_eq!(eager("TERN_TCP_EAGER_BYTES", "512k"), 512 << 10);
     assert_eq!(
         eager("TERN_TCP_EAGER_BYTES", "4k"),
-        tern_transport::TransportConfig::default().shm_eager_bytes_max()
+        tern_transport::TransportConfig::default().shm_eager_bytes_max(false)
     );
     assert_eq!(read("TERN_CELLS", "9999").unwrap().transport.cells, tern_transport::limits::CELLS_MAX);
     let parity = |value| read("TERN_MULTICAST_PARITY", value).unwrap().transport.multicast_parity;

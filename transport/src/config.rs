@@ -4,9 +4,10 @@ use crate::Limits;
 use crate::copies::Copies;
 use crate::fingerprint::SettingsFingerprint;
 use crate::limits::{
-    CELL_BYTES, CELL_BYTES_MAX, CELLS, CELLS_MAX, LINES_PAYLOAD_BYTES_MAX, MESSAGE_CELLS_MAX, PARITY_RUN_MAX,
-    PARITY_RUN_MIN, PEER_TIMEOUT_S, RING_LINES, RING_LINES_MAX, RING_LINES_MIN, TCP_COPIED_BYTES,
-    TCP_EAGER_BYTES, TCP_EAGER_BYTES_MAX, ZERO_COPY_BYTES_MAX,
+    CELL_BYTES, CELL_BYTES_MAX, CELLS, CELLS_MAX, LINES_PAYLOAD_BYTES_MAX, MESSAGE_CELLS_FEW,
+    MESSAGE_CELLS_MAX, MESSAGE_CELLS_UNASKED, PARITY_RUN_MAX, PARITY_RUN_MIN, PEER_TIMEOUT_S, RING_LINES,
+    RING_LINES_MAX, RING_LINES_MIN, TCP_COPIED_BYTES, TCP_EAGER_BYTES, TCP_EAGER_BYTES_MAX,
+    ZERO_COPY_BYTES_MAX,
 };
 use crate::reach::{Interfaces, Ports};
 use std::time::Duration;
@@ -126,13 +127,29 @@ impl TransportConfig {
         }
     }
 
-    /// Payload bytes of the longest message that shared memory takes at once, of settings that were
-    /// [`TransportConfig::clamped`].
-    pub fn shm_eager_bytes_max(&self) -> usize {
-        // No peer gets the last quarter of the cells; further cells of a message are named by lines of a ring.
-        let cells = if self.rings { MESSAGE_CELLS_MAX.min(self.cells - self.cells / 4) } else { 1 };
+    /// Payload bytes of the longest message that shared memory takes at once in any case, of settings that were
+    /// [`TransportConfig::clamped`]. `oversubscribed`: ranks outnumber the cores.
+    pub fn shm_eager_bytes_max(&self, oversubscribed: bool) -> usize {
+        let cells = match self.copies.by_cells() && !oversubscribed {
+            true => MESSAGE_CELLS_UNASKED,
+            false => MESSAGE_CELLS_FEW,
+        };
+        self.shm_message_bytes_max().min(cells as usize * self.cell_bytes as usize)
+    }
+
+    /// Payload bytes of the longest message by cells.
+    pub fn shm_message_bytes_max(&self) -> usize {
+        // Further cells of a message are named by lines of a ring.
+        let cells = if self.rings { message_cells_max(self.cells) } else { 1 };
         cells as usize * self.cell_bytes as usize
     }
+}
+
+/// Cells of the longest message of a rank with so many cells. No peer gets the last quarter of the cells, and of the others a long message
+/// leaves half.
+pub fn message_cells_max(cells: u32) -> u32 {
+    let for_one_peer = cells - cells / 4;
+    (for_one_peer / 2).clamp(MESSAGE_CELLS_FEW.min(for_one_peer), MESSAGE_CELLS_MAX)
 }
 
 /// What the checksum of a frame covers.

@@ -273,6 +273,12 @@ pub trait Transport {
     #[inline(always)]
     fn expect_more(&mut self, _peer: Peer, _more: bool) {}
 
+    /// Payload bytes that [`Transport::send`] would take now faster than a receiver who was asked first: then the engine does not ask, though
+    /// the [`Limits`] of the peer are lower. 0 where it is never so.
+    fn eager_bytes_at_hand(&mut self, _peer: Peer) -> usize {
+        0
+    }
+
     /// Bytes that [`Transport::send_zero_copy`] takes at once from a contiguous buffer; 0 where it is not to be had.
     fn zero_copy_fragment_bytes_max(&mut self, _peer: Peer) -> usize {
         0

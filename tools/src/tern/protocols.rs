@@ -27,7 +27,7 @@ pub(crate) fn list() -> Result<String, String> {
 pub(crate) fn shm_limits(all: &Environment) -> Limits {
     let direct = all.transport.cma && features::memory_can_be_read().is_ok();
     Limits {
-        eager_bytes_max: all.transport.shm_eager_bytes_max(),
+        eager_bytes_max: all.transport.shm_eager_bytes_max(false),
         get: direct,
         put: direct,
         cooperative_copy: direct,

@@ -424,6 +424,10 @@ impl Transport for Fabric {
         }
     }
 
+    fn eager_bytes_at_hand(&mut self, peer: Peer) -> usize {
+        self.lasting_route(peer).map_or(0, Route::eager_bytes_at_hand)
+    }
+
     fn zero_copy_fragment_bytes_max(&mut self, peer: Peer) -> usize {
         self.lasting_route(peer).map_or(0, Route::zero_copy_fragment_bytes_max)
     }

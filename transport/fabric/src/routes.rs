@@ -73,6 +73,10 @@ impl Route<'_> {
         through!(self, |transport, peer| transport.send(peer, am))
     }
 
+    pub(super) fn eager_bytes_at_hand(self) -> usize {
+        through!(self, |transport, peer| transport.eager_bytes_at_hand(peer))
+    }
+
     pub(super) fn zero_copy_fragment_bytes_max(self) -> usize {
         through!(self, |transport, peer| transport.zero_copy_fragment_bytes_max(peer))
     }

@@ -19,9 +19,10 @@ use super::segment::Segment;
 use super::segment_words::{CELL_BUSY, CELL_FREE};
 use crate::limits::{
     CELL_TURNS_BYTES_MIN, CELLS_IN_TURN, CELLS_KEPT_MAX, CELLS_LENT_PER_PEER_MIN, CELLS_MAX,
-    MESSAGE_CELLS_MAX, OVERSUBSCRIBED_CELLS_MIN,
+    OVERSUBSCRIBED_CELLS_MIN,
 };
 use tern_transport::Peer;
+use tern_transport::config::message_cells_max;
 
 /// Cells that a rank uses where nobody may be running who empties them: those of all ranks together are the cells that two have.
 fn oversubscribed_cells(layout: &SegmentLayout) -> u32 {
@@ -30,7 +31,7 @@ fn oversubscribed_cells(layout: &SegmentLayout) -> u32 {
 
 /// Most cells that are lent where there are so many: the longest message still finds as many as it needs.
 fn lent_max(cells: u32) -> u32 {
-    (cells - cells / 4).saturating_sub(MESSAGE_CELLS_MAX).min(cells / 2)
+    (cells - cells / 4).saturating_sub(message_cells_max(cells)).min(cells / 2)
 }
 
 /// A cell that is to be filled: whose it is, and what the receiver is told of it.
@@ -108,6 +109,13 @@ impl CellPool {
             self.look_at_all(segment);
             self.may_take(peer, cells)
         }
+    }
+
+    /// Cells for a message to `peer` that were read here just now.
+    pub(crate) fn hot_for(&self, peer: Peer) -> u32 {
+        let kept = self.kept.iter().filter(|(owner, _)| *owner == peer).count();
+        let returned = self.returned.iter().filter(|&&cell| !self.is_busy(cell)).count();
+        (kept + returned) as u32
     }
 
     /// A cell for some of the `len` bytes of a message that goes by a ring: one of the peer's own that was kept, or one that has come

@@ -35,8 +35,8 @@ pub const CELLS_IN_TURN_BYTES: u64 = (CELLS_IN_TURN * CELL_BYTES) as u64;
 /// and 1.2 with 16.
 pub const OVERSUBSCRIBED_CELLS_MIN: u32 = 16;
 
-/// Cells that each peer may keep to answer with, at least: those of one message.
-pub const CELLS_LENT_PER_PEER_MIN: u32 = MESSAGE_CELLS_MAX;
+/// Cells that each peer may keep to answer with, at least: those of a message where many ranks share the cells.
+pub const CELLS_LENT_PER_PEER_MIN: u32 = MESSAGE_CELLS_FEW;
 
 /// Cells of others that a rank keeps: of a few peers as many as it may. Of more, the latest.
 pub const CELLS_KEPT_MAX: usize = 64;

@@ -62,6 +62,10 @@ pub struct Shm {
     /// The word that tells whether the queue is empty, within the segment.
     queue_stub: NonNull<LineWord>,
     cells: CellPool,
+    /// Payload bytes of the longest message that goes without asking in any case.
+    eager_bytes_max: usize,
+    /// Longer ones may, into cells that have just been read.
+    sends_hot_cells: bool,
     store_tuner: StoreTuner,
     cooperative_copies: CooperativeCopies,
     path_tuner: PathTuner,
@@ -169,6 +173,8 @@ impl Shm {
             queue: QueueReader::new(),
             queue_stub: NonNull::from(&segment.control(me).queue_stub),
             cells: CellPool::new(&segment, me, oversubscribed),
+            eager_bytes_max: config.clamped().shm_eager_bytes_max(oversubscribed),
+            sends_hot_cells: config.copies.by_cells(),
             store_tuner: StoreTuner::default(),
             cooperative_copies: CooperativeCopies::new(segment.clone(), me),
             path_tuner: PathTuner::new(config.copies),
@@ -238,7 +244,7 @@ impl Shm {
     #[inline(never)]
     fn send_general(&mut self, peer: Peer, am: &Am<'_>) -> Result<(), Full> {
         let len = am.payload_len();
-        assert!(len <= self.config.shm_eager_bytes_max(), "{len} bytes do not fit an eager message");
+        assert!(len <= self.config.shm_message_bytes_max(), "{len} bytes do not fit an eager message");
         self.try_send(peer, am, len).or_else(|Full| {
             // This rank may be about to sleep, and must not miss the room that has just been made.
             if self.bell.words().want_room() { self.try_send(peer, am, len) } else { Err(Full) }
@@ -429,11 +435,21 @@ impl Transport for Shm {
     fn limits(&mut self, peer: Peer) -> Limits {
         let direct = matches!(self.peers.reach(peer), MemoryReach::Process(_));
         Limits {
-            eager_bytes_max: self.config.shm_eager_bytes_max(),
+            eager_bytes_max: self.eager_bytes_max,
             get: direct,
             put: direct,
             cooperative_copy: direct,
             prefers_send: self.config.copies.by_cells(),
+        }
+    }
+
+    fn eager_bytes_at_hand(&mut self, peer: Peer) -> usize {
+        match self.sends_hot_cells {
+            true => {
+                let hot = self.cells.hot_for(peer) as usize * self.config.cell_bytes as usize;
+                hot.min(self.config.shm_message_bytes_max())
+            }
+            false => 0,
         }
     }
 

@@ -17,7 +17,7 @@ fn ranks_that_outnumber_the_cores_share_what_two_have() {
 #[test]
 fn what_is_lent_leaves_room_for_the_longest_message() {
     for cells in 2..=CELLS_MAX {
-        let longest = MESSAGE_CELLS_MAX.min(cells - cells / 4);
+        let longest = message_cells_max(cells);
         assert!(lent_max(cells) + longest <= cells - cells / 4, "{cells} cells");
     }
 }
@@ -51,6 +51,19 @@ fn an_exchange_uses_one_cell_for_both_ways() {
         assert_eq!((next.owner, next.name.cell(), next.is_hot), (0, first.name.cell(), true));
     }
     assert_eq!(pools[1].busy, 0, "the other rank needs none of its own");
+}
+
+#[test]
+fn only_what_was_read_is_at_hand() {
+    let (segment, mut pools) = pools(2, false);
+    for count in 1..=3 {
+        send(&segment, &mut pools, 0, 1);
+        assert_eq!([pools[0].hot_for(1), pools[1].hot_for(0)], [0, count], "a stream in one direction");
+    }
+    send(&segment, &mut pools, 1, 0);
+    assert_eq!([pools[0].hot_for(1), pools[1].hot_for(0)], [1, 2]);
+    pools[0].take_for_ring(&segment, 1, 1 << 14).expect("a cell is free");
+    assert_eq!(pools[0].hot_for(1), 0, "it is under way");
 }
 
 #[test]
