@@ -306,6 +306,12 @@ impl CooperativeCopies {
         part.token
     }
 
+    /// Copies of a peer's memory that this rank has begun and that have not ended.
+    pub(crate) fn reads_from(&self, peer: Peer) -> u32 {
+        let is_read = |part: &&CopyPart| part.peer == peer && part.direction == CopyDirection::Read;
+        self.parts.iter().filter(is_read).count() as u32
+    }
+
     /// Tells the sink of pending parts that the other side has finished.
     pub(crate) fn poll(&mut self, path_tuner: &mut PathTuner, sink: &mut impl Sink) -> bool {
         let mut any = false;

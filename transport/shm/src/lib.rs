@@ -10,7 +10,7 @@
 //! | up to four cells | cells of the sender, named by lines, read as they come | `cells.rs` |
 //! | more | the kernel copies between the processes | `cma.rs` |
 //! | large | as above, by both sides at once | `cooperative_copy.rs` |
-//! | either, where that is faster | in fragments, of four cells each | `path_tuner.rs` |
+//! | either, where that is faster | in fragments, of eight cells each | `path_tuner.rs` |
 //!
 //! Where the kernel can copy, that begins above 4 KiB, unless [`tern_transport::copies`] says that cells are faster; then they serve what is longer
 //! than a few lines, too.

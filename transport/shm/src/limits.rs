@@ -68,6 +68,9 @@ pub const TUNER_TRIAL_RUNS: u32 = 2;
 /// Runs between two trials at most: in a second of messages that take a millisecond.
 pub const TUNER_RUNS_MAX: u32 = 1024;
 
+/// Long messages that begin while one is measured, before that one counts as lost: it may have gone another way, or failed.
+pub const FOLLOWERS_MAX: u32 = 64;
+
 /// Pieces of which the last one is measured: as many as all cells have, so that all have been filled in the same way.
 pub const STORES_PER_SAMPLE: u32 = CELLS * CELL_PIECES;
 

@@ -4,12 +4,15 @@
 //!
 //! The receiver chooses, and measures from there until it has the message: what takes longest may be its own copy, the sender's,
 //! or the way from one to the other. An absent sender makes cells slow and the kernel only half as fast, and so it should.
+//!
+//! One message is measured at a time. Those that begin meanwhile go the same way, since two ways at once would slow each other. Copies
+//! by both sides that have begun before end before: the measured one waits for them, and so does the clock of one by cells.
 
 use std::collections::HashMap;
 use std::time::Instant;
 
 use super::tuner::TwoWayTuner;
-use crate::limits::{CELLS_IN_TURN_BYTES, TRIAL_BYTES_MAX};
+use crate::limits::{CELLS_IN_TURN_BYTES, FOLLOWERS_MAX, TRIAL_BYTES_MAX};
 use tern_transport::Peer;
 use tern_transport::copies::Copies;
 
@@ -24,15 +27,20 @@ impl PathTuner {
         PathTuner { copies, known: HashMap::new() }
     }
 
-    /// Whether the next long message of `peer`, of `len` bytes, had better come by cells. It begins now.
-    pub(crate) fn by_cells(&mut self, peer: Peer, len: u64) -> bool {
+    /// Whether the next long message of `peer`, of `len` bytes, had better come by cells. It begins now, behind so many copies by both
+    /// sides `ahead`.
+    pub(crate) fn by_cells(&mut self, peer: Peer, len: u64, ahead: u32) -> bool {
         if self.copies != Copies::Auto {
             return self.copies.by_cells();
         }
         let peer_tuner = self.known.entry(peer).or_default();
+        if let Some(run) = peer_tuner.run.as_mut().filter(|run| run.followers < FOLLOWERS_MAX) {
+            run.followers += 1;
+            return run.cells;
+        }
         let cells = peer_tuner.tuner.next(Copies::Auto.by_cells(), len <= TRIAL_BYTES_MAX);
         let counts = !cells || peer_tuner.warm(len);
-        peer_tuner.run = counts.then(|| TimedMessage { start: Instant::now(), len, left: len, cells });
+        peer_tuner.run = counts.then(|| TimedMessage::new(cells, len, ahead));
         cells
     }
 
@@ -46,28 +54,51 @@ impl PathTuner {
 
     /// All that both sides copied has come from `peer`.
     pub(crate) fn shared(&mut self, peer: Peer) {
-        self.came(peer, false, u64::MAX);
+        let Some(run) = self.known.get_mut(&peer).and_then(|known| known.run.as_mut()) else { return };
+        match run.ahead.checked_sub(1) {
+            Some(ahead) => {
+                run.ahead = ahead;
+                if run.cells && ahead == 0 {
+                    run.start = Instant::now();
+                }
+            }
+            None => self.came(peer, false, u64::MAX),
+        }
     }
 
     fn came(&mut self, peer: Peer, cells: bool, bytes: u64) {
         let Some(peer_tuner) = self.known.get_mut(&peer) else { return };
-        let Some(run) = peer_tuner.run.as_mut().filter(|run| run.cells == cells) else { return };
+        let is_due = |run: &&mut TimedMessage| run.cells == cells && run.ahead == 0;
+        let Some(run) = peer_tuner.run.as_mut().filter(is_due) else { return };
         run.left = run.left.saturating_sub(bytes);
         if run.left == 0 {
-            let (len, time) = (run.len, run.start.elapsed());
+            let (bytes, time) = (run.bytes, run.start.elapsed());
             peer_tuner.run = None;
-            peer_tuner.tuner.note(cells, len, time);
+            peer_tuner.tuner.note(cells, bytes, time);
         }
     }
 }
 
-/// The long message that began last.
+/// The long message that is measured.
 #[derive(Debug)]
 struct TimedMessage {
     start: Instant,
-    len: u64,
+    /// What comes in the measured time: where both sides copy, also what was ahead, as if it were as long.
+    bytes: u64,
+    /// Bytes of the message that have not come.
     left: u64,
     cells: bool,
+    /// Copies by both sides that began before and have not ended.
+    ahead: u32,
+    /// Messages that have begun since.
+    followers: u32,
+}
+
+impl TimedMessage {
+    fn new(cells: bool, len: u64, ahead: u32) -> TimedMessage {
+        let bytes = if cells { len } else { len * (u64::from(ahead) + 1) };
+        TimedMessage { start: Instant::now(), bytes, left: len, cells, ahead, followers: 0 }
+    }
 }
 
 /// What is known of one peer.
@@ -102,7 +133,7 @@ mod tests {
     fn what_the_user_wants_is_done() {
         for (copies, by_cells) in [(Copies::Cells, true), (Copies::Kernel, false)] {
             let mut path_tuner = PathTuner::new(copies);
-            assert!((0..100).all(|_| path_tuner.by_cells(1, LEN) == by_cells));
+            assert!((0..100).all(|_| path_tuner.by_cells(1, LEN, 0) == by_cells));
         }
     }
 
@@ -113,7 +144,7 @@ mod tests {
         path_tuner
             .known
             .insert(1, PeerTuner { tuner: kernel, warmed: CELLS_IN_TURN_BYTES, ..PeerTuner::default() });
-        assert!(path_tuner.by_cells(1, LEN), "nothing is known of this way");
+        assert!(path_tuner.by_cells(1, LEN, 0), "nothing is known of this way");
         path_tuner.by_cells_came(2, LEN as usize);
         path_tuner.shared(1);
         path_tuner.by_cells_came(1, LEN as usize - 1);
@@ -123,11 +154,45 @@ mod tests {
     }
 
     #[test]
+    fn what_is_ahead_is_not_taken_for_the_message() {
+        for cells in [false, true] {
+            let tuner = TwoWayTuner::measured(!cells);
+            let known = PeerTuner { tuner, warmed: CELLS_IN_TURN_BYTES, ..PeerTuner::default() };
+            let mut path_tuner = PathTuner { copies: Copies::Auto, known: HashMap::from([(1, known)]) };
+            assert_eq!(path_tuner.by_cells(1, LEN, 2), cells, "nothing is known of this way");
+            let followers = (0..FOLLOWERS_MAX).filter(|_| path_tuner.by_cells(1, LEN, 3) == cells).count();
+            assert_eq!(followers as u32, FOLLOWERS_MAX, "they go the same way");
+            for _ in 0..2 {
+                path_tuner.by_cells_came(1, LEN as usize);
+                path_tuner.shared(1);
+                assert!(!path_tuner.known[&1].tuner.is_known(), "this was ahead");
+            }
+            if cells {
+                path_tuner.by_cells_came(1, LEN as usize)
+            } else {
+                path_tuner.shared(1)
+            }
+            assert!(path_tuner.known[&1].tuner.is_known());
+        }
+    }
+
+    #[test]
+    fn a_message_that_never_comes_is_forgotten() {
+        let mut path_tuner = PathTuner::new(Copies::Auto);
+        let (tuner, warmed) = (TwoWayTuner::measured(false), CELLS_IN_TURN_BYTES);
+        path_tuner.known.insert(1, PeerTuner { tuner, warmed, ..PeerTuner::default() });
+        (0..=FOLLOWERS_MAX).for_each(|_| assert!(path_tuner.by_cells(1, 2 * LEN, 0)));
+        assert!(path_tuner.by_cells(1, LEN, 0));
+        path_tuner.by_cells_came(1, LEN as usize);
+        assert!(path_tuner.known[&1].tuner.is_known());
+    }
+
+    #[test]
     fn cells_that_are_used_for_the_first_time_say_nothing() {
         let mut path_tuner = PathTuner::new(Copies::Auto);
         path_tuner.known.insert(1, PeerTuner { tuner: TwoWayTuner::measured(false), ..PeerTuner::default() });
         let mut message = |counts: bool| {
-            assert!(path_tuner.by_cells(1, LEN), "nothing is known of this way");
+            assert!(path_tuner.by_cells(1, LEN, 0), "nothing is known of this way");
             path_tuner.by_cells_came(1, LEN as usize);
             assert_eq!(path_tuner.known[&1].tuner.is_known(), counts);
         };
@@ -139,7 +204,7 @@ mod tests {
     fn what_both_sides_copied_is_measured_at_its_end() {
         let mut path_tuner = PathTuner::new(Copies::Auto);
         path_tuner.known.insert(1, PeerTuner { tuner: TwoWayTuner::measured(true), ..PeerTuner::default() });
-        assert!(!path_tuner.by_cells(1, LEN), "nothing is known of this way");
+        assert!(!path_tuner.by_cells(1, LEN, 0), "nothing is known of this way");
         path_tuner.by_cells_came(1, LEN as usize);
         assert!(!path_tuner.known[&1].tuner.is_known());
         path_tuner.shared(1);

@@ -454,7 +454,8 @@ impl Transport for Shm {
     }
 
     fn prefers_fragments(&mut self, peer: Peer, len: u64) -> bool {
-        self.path_tuner.by_cells(peer, len)
+        let ahead = self.cooperative_copies.reads_from(peer);
+        self.path_tuner.by_cells(peer, len, ahead)
     }
 
     #[inline(always)]
