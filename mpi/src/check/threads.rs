@@ -5,33 +5,25 @@
 //! Calls of several threads that are not meant to be several meet each other's messages and collectives: what comes of it looks like
 //! mismatched calls, or hangs. Only waits are looked at, so that calls cost nothing; sooner or later such a thread waits.
 
-use crate::core::process::{LockGuard, Phase, die, phase};
 use crate::core::thread_level::{is_main, provided};
 use tern_abi::*;
 
-/// Ends the job unless this thread may call. `call` is asked for the call that waits.
-#[cold]
-pub fn refuse_others(process: LockGuard, call: impl FnOnce(&LockGuard) -> &'static str) -> LockGuard {
-    let level = provided();
-    let may_call = is_main() || level > MPI_THREAD_FUNNELED || !process.objects.sessions.is_empty();
-    if may_call || phase() != Phase::Running {
-        return process;
-    }
-    let message = refusal(call(&process), &own_name(), level);
-    drop(process);
-    die(MPI_ERR_OTHER, &message, false)
+/// Whether this thread may call, as far as levels say. In sessions any may.
+pub fn may_call(has_sessions: bool) -> bool {
+    is_main() || provided() > MPI_THREAD_FUNNELED || has_sessions
 }
 
-/// A thread enters the library while another is in it, and no lock keeps them apart. A thread that comes back from its own
-/// sleep has met itself.
-#[cold]
-pub fn meet_another(oneself: bool) {
-    if !oneself {
-        die(MPI_ERR_OTHER, &encounter(&own_name(), level_name(provided())), false);
-    }
+/// What is said of a call that waits in a thread that may not call.
+pub fn refusal(call: &str) -> String {
+    refusal_of(call, &own_name(), provided())
 }
 
-fn encounter(thread: &str, level: &str) -> String {
+/// What is said of a thread that enters the library while another is in it, and no lock keeps them apart.
+pub fn encounter() -> String {
+    encounter_of(&own_name(), level_name(provided()))
+}
+
+fn encounter_of(thread: &str, level: &str) -> String {
     format!(
         "thread {thread} calls MPI while another thread of this process is in a call, but MPI was started with {level}, where only \
          one may be at a time (MPI 5.0 section 11.6): ask MPI_Init_thread for MPI_THREAD_MULTIPLE"
@@ -47,7 +39,7 @@ fn level_name(level: i32) -> &'static str {
     }
 }
 
-fn refusal(call: &str, thread: &str, level: i32) -> String {
+fn refusal_of(call: &str, thread: &str, level: i32) -> String {
     let level = level_name(level);
     format!(
         "{call} was called by thread {thread}, which is not the one that started MPI, but MPI was started with {level}, where no \
@@ -68,14 +60,14 @@ mod tests {
 
     #[test]
     fn an_encounter_says_what_to_ask_for() {
-        let said = encounter("17 (worker)", "MPI_THREAD_SINGLE");
+        let said = encounter_of("17 (worker)", "MPI_THREAD_SINGLE");
         assert!(said.starts_with("thread 17 (worker) calls MPI while another"), "{said}");
         assert!(said.contains("with MPI_THREAD_SINGLE,") && said.ends_with("MPI_THREAD_MULTIPLE"), "{said}");
     }
 
     #[test]
     fn a_refusal_names_call_thread_and_level() {
-        let said = refusal("MPI_Recv", "17 (worker)", MPI_THREAD_FUNNELED);
+        let said = refusal_of("MPI_Recv", "17 (worker)", MPI_THREAD_FUNNELED);
         assert!(said.starts_with("MPI_Recv was called by thread 17 (worker), which"), "{said}");
         assert!(said.contains("with MPI_THREAD_FUNNELED,"), "{said}");
     }

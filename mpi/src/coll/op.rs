@@ -1,55 +1,19 @@
 //! Operations of reductions (MPI 5.0 section 6.9). What they do to elements is in `coll/operation.rs`.
 
+mod object;
+
+pub use object::{Ops, UserFunction, UserOp};
+
 use crate::coll::operation::Operation;
 use crate::core::arguments::{count, present};
 use crate::core::boundary::{ChoiceBuf, ChoiceBufMut, Out};
 use crate::core::entry::entry;
 use crate::core::error::{Error, Result, fail};
 use crate::core::given;
-use crate::core::handle::HandleKind;
 use crate::core::process::{Process, enter};
-use crate::core::table::Table;
 use std::ffi::c_int;
 use tern_abi::*;
 use tern_mem::op::PredefinedOp;
-
-/// A function of the program's that combines elements.
-#[derive(Clone, Copy, Debug)]
-pub enum UserFunction {
-    /// With an `int` count.
-    Small(MPI_User_function),
-    /// With an `MPI_Count` count.
-    Large(MPI_User_function_c),
-}
-
-impl UserFunction {
-    /// Where the function is.
-    pub fn address(self) -> usize {
-        match self {
-            UserFunction::Small(function) => function as usize,
-            UserFunction::Large(function) => function as usize,
-        }
-    }
-}
-
-/// An operation of the program's.
-#[derive(Clone, Copy, Debug)]
-pub struct UserOp {
-    /// The function.
-    pub function: UserFunction,
-    /// Whether the order of operands may be changed.
-    pub commutative: bool,
-}
-
-/// All operations of the program's.
-pub struct Ops(pub Table<UserOp>);
-
-impl Ops {
-    /// None but the predefined.
-    pub const fn new() -> Self {
-        Ops(Table::new(HandleKind::Op))
-    }
-}
 
 impl Process {
     fn new_op(&mut self, function: Option<UserFunction>, commute: c_int) -> Result<MPI_Op> {

@@ -10,7 +10,8 @@ use crate::core::boundary::Out;
 use crate::core::error::{Error, Result, fail};
 use crate::core::process::{LockGuard, Process, enter};
 use crate::core::wait::{self, Waiting};
-use crate::p2p::request::{Callback, Ended, Progress, Request, no_persistent, no_request};
+use crate::p2p::ended::Ended;
+use crate::p2p::request::{Callback, Progress, Request, no_persistent, no_request};
 use std::ffi::{c_int, c_void};
 use tern_abi::*;
 

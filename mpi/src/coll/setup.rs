@@ -13,7 +13,7 @@ use crate::core::arguments::{self, present};
 use crate::core::boundary::{Array, ChoiceBuf, ChoiceBufMut, CountInteger, Integers};
 use crate::core::error::{Error, Result, fail};
 use crate::core::process::Process;
-use crate::topo;
+use crate::topo::neighbors::neighbors;
 use std::ffi::c_int;
 use std::sync::Arc;
 use tern_abi::*;
@@ -193,7 +193,7 @@ impl<'a> Setup<'a> {
 
     /// This process's neighbors in the communicator's topology.
     pub fn neighbors(&self) -> Result<Neighbors<'a>> {
-        topo::neighbors(self.comm)
+        neighbors(self.comm)
     }
 
     /// The root, and what it means for this rank (section 6.2.3 for intercommunicators).

@@ -2,6 +2,7 @@
 //!
 //! The program's copy and delete functions are called without the process's state in hand, since they may call MPI.
 
+use crate::comm::attribute_keys::{AttributeKeys, Keyval, Keyvals};
 use crate::comm::attribute_values::{Attribute, AttributeValue, Attributes};
 use crate::core::boundary::{Argument, Out};
 use crate::core::entry::entry;
@@ -9,7 +10,6 @@ use crate::core::error::{Error, Result, fail};
 use crate::core::process::{Process, enter};
 use crate::env::raise::callback_failed;
 use crate::limits::TAG_UB;
-use std::collections::BTreeMap;
 use std::ffi::{c_int, c_void};
 use std::ptr::null_mut;
 use std::sync::atomic::{AtomicI32, Ordering};
@@ -28,65 +28,6 @@ impl Argument for AttributePlace<'_> {
     unsafe fn from_c(name: &'static str, c: *mut c_void) -> Result<Self> {
         // SAFETY: the same contract.
         unsafe { Out::from_c(name, c.cast()) }.map(AttributePlace)
-    }
-}
-
-/// A key: what to do with its values, and whether it is still needed.
-#[derive(Clone, Copy, Debug)]
-pub struct Keyval<Object> {
-    copy: Option<CopyAttr<Object>>,
-    delete: Option<DeleteAttr<Object>>,
-    extra_state: *mut c_void,
-    /// Attributes that have it. A freed key lives on until the last of them is gone (section 7.7.2).
-    uses: u32,
-    freed: bool,
-}
-
-/// The keys for one kind of object.
-#[derive(Debug)]
-pub struct AttributeKeys<Object>(BTreeMap<c_int, Keyval<Object>>);
-
-impl<Object: Holder> AttributeKeys<Object> {
-    fn find(&self, key: c_int) -> Result<Keyval<Object>> {
-        self.0.get(&key).copied().ok_or_else(|| no_key::<Object>(key))
-    }
-
-    fn retain(&mut self, key: c_int) {
-        if let Some(keyval) = self.0.get_mut(&key) {
-            keyval.uses += 1;
-        }
-    }
-
-    fn release(&mut self, key: c_int) {
-        let Some(keyval) = self.0.get_mut(&key) else { return };
-        keyval.uses -= 1;
-        if keyval.freed && keyval.uses == 0 {
-            self.0.remove(&key);
-        }
-    }
-}
-
-/// All keys of the program's.
-#[derive(Debug)]
-pub struct Keyvals {
-    last: c_int,
-    comms: AttributeKeys<MPI_Comm>,
-    types: AttributeKeys<MPI_Datatype>,
-    windows: AttributeKeys<MPI_Win>,
-}
-
-/// The program's keys are above all predefined values, as its handles are.
-const KEY_BEFORE_FIRST: c_int = 4095;
-
-impl Keyvals {
-    /// None but the predefined.
-    pub const fn new() -> Self {
-        Keyvals {
-            last: KEY_BEFORE_FIRST,
-            comms: AttributeKeys(BTreeMap::new()),
-            types: AttributeKeys(BTreeMap::new()),
-            windows: AttributeKeys(BTreeMap::new()),
-        }
     }
 }
 
@@ -297,7 +238,7 @@ fn set<Object: Holder>(object: Object, key: c_int, value: AttributeValue) -> Res
     let old = {
         let mut process = enter();
         let old = object.attributes(&mut process)?.get(key);
-        if Object::keys(&mut process.objects.keyvals).find(key)?.freed {
+        if keyval_of::<Object>(&mut process, key)?.freed {
             return Err(no_key::<Object>(key));
         }
         old
@@ -314,7 +255,7 @@ fn set<Object: Holder>(object: Object, key: c_int, value: AttributeValue) -> Res
 fn get<Object: Holder>(object: Object, key: c_int) -> Result<Option<AttributeValue>> {
     let mut process = enter();
     let value = object.attributes(&mut process)?.get(key);
-    Object::keys(&mut process.objects.keyvals).find(key)?;
+    keyval_of::<Object>(&mut process, key)?;
     Ok(value)
 }
 
@@ -327,7 +268,7 @@ fn delete<Object: Holder>(object: Object, key: c_int) -> Result {
 
 /// Asks the program to delete a value, then takes it out. If the program refuses, it stays.
 fn delete_value<Object: Holder>(object: Object, key: c_int, value: AttributeValue) -> Result {
-    let keyval = Object::keys(&mut enter().objects.keyvals).find(key)?;
+    let keyval = keyval_of::<Object>(&mut enter(), key)?;
     if let Some(function) = keyval.delete {
         // SAFETY: the program gave this function for objects of this kind.
         let code = call_back(object, key, || unsafe { function(object, key, value.0, keyval.extra_state) })?;
@@ -393,7 +334,7 @@ fn copy_value<Object: Holder>(
     key: c_int,
     value: AttributeValue,
 ) -> Result<Option<AttributeValue>> {
-    let keyval = Object::keys(&mut enter().objects.keyvals).find(key)?;
+    let keyval = keyval_of::<Object>(&mut enter(), key)?;
     let function = match copy_rule(keyval.copy) {
         CopyRule::Never => return Ok(None),
         CopyRule::Always => return Ok(Some(value)),
@@ -502,6 +443,10 @@ fn refresh(process: &mut Process, key: c_int) -> bool {
 /// Tells the program's pointers to `MPI_LASTUSEDCODE` that classes or codes were added or removed.
 pub fn last_used_code_changed(process: &mut Process) {
     refresh(process, MPI_LASTUSEDCODE);
+}
+
+fn keyval_of<Object: Holder>(process: &mut Process, key: c_int) -> Result<Keyval<Object>> {
+    Object::keys(&mut process.objects.keyvals).find(key).ok_or_else(|| no_key::<Object>(key))
 }
 
 #[cold]

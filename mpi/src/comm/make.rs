@@ -12,7 +12,7 @@ use crate::core::process::enter;
 use crate::env::hints::Info;
 use crate::limits::CONTEXTS_PER_BLOCK;
 use crate::p2p::buffers::BufferOwner;
-use crate::p2p::request::Ended;
+use crate::p2p::ended::Ended;
 use std::ffi::c_int;
 use tern_abi::*;
 use tern_engine::Group;

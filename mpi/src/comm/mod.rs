@@ -1,6 +1,7 @@
 //! Groups, communicators and attributes (MPI 5.0 chapter 7).
 
 pub mod agree;
+pub mod attribute_keys;
 pub mod attribute_values;
 pub mod attributes;
 pub mod from_group;

@@ -4,6 +4,11 @@
 //! each other's multicasts for a tenth of a second at most (`tern_datagram::probe`). The worst that one of them has seen
 //! is the verdict, and all ranks get the same one.
 
+mod verdict;
+
+use verdict::MulticastRoute;
+pub use verdict::{MulticastVerdict, wanted};
+
 use crate::comm::agree::{Participants, SourceNumbering};
 use crate::comm::object::Lane;
 use crate::core::error::{Result, fail};
@@ -15,60 +20,7 @@ use std::net::IpAddr;
 use tern_abi::{MPI_COMM_WORLD, MPI_ERR_OTHER};
 use tern_datagram::probe::Observation;
 use tern_engine::Group;
-use tern_transport::{Medium, Peer, TransportConfig, TransportSetting};
-
-/// What has been found out.
-#[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub enum MulticastVerdict {
-    /// There is nothing to find out, and why.
-    Unasked(&'static str),
-    /// Nobody has asked yet.
-    #[default]
-    Open,
-    /// It works.
-    Works(MulticastRoute),
-    /// It does not, and why.
-    Fails(String),
-}
-
-/// By what multicasts go.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct MulticastRoute {
-    medium: Medium,
-    /// Of the interface of this node.
-    address: IpAddr,
-    /// Why this is not the medium that was asked for.
-    instead: Option<String>,
-}
-
-impl MulticastRoute {
-    fn udp(address: IpAddr) -> MulticastRoute {
-        MulticastRoute { medium: Medium::Udp, address, instead: None }
-    }
-}
-
-/// Why no job has both `TERN_TRANSPORT=urtp` and `TERN_ENCRYPT=1`.
-const IN_CLEAR: &str = "its datagrams are authenticated, but not encrypted as TERN_ENCRYPT=1 asks";
-
-/// Whether a job asks at all.
-pub fn wanted(config: &TransportConfig, size: u32, hosts: u32) -> MulticastVerdict {
-    if size == 1 {
-        return MulticastVerdict::Unasked("there is one rank");
-    }
-    match config.transport {
-        // Whoever asks for both would send in clear what must be secret.
-        TransportSetting::Urtp if config.tcp.encrypt => MulticastVerdict::Fails(IN_CLEAR.into()),
-        TransportSetting::Urtp => MulticastVerdict::Open,
-        TransportSetting::Shm => MulticastVerdict::Unasked("TERN_TRANSPORT=shm"),
-        TransportSetting::Ofi => MulticastVerdict::Unasked("TERN_TRANSPORT=ofi"),
-        _ if config.multicast == Medium::Off => MulticastVerdict::Unasked("TERN_MULTICAST=0"),
-        // Packets are authenticated, but everybody on the network can read them.
-        _ if config.tcp.encrypt => MulticastVerdict::Unasked("TERN_ENCRYPT=1"),
-        _ if hosts < 2 => MulticastVerdict::Unasked("all ranks are on one node"),
-        _ if size > MULTICAST_RANKS_MAX => MulticastVerdict::Unasked("there are too many ranks"),
-        _ => MulticastVerdict::Open,
-    }
-}
+use tern_transport::{Medium, Peer, TransportSetting};
 
 /// Finds out. All ranks come here with the same question.
 pub fn settle() -> Result {
@@ -346,6 +298,7 @@ pub fn retire(call: &'static str) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use tern_transport::TransportConfig;
 
     #[test]
     fn the_worst_observation_is_the_greatest_number() {

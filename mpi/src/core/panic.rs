@@ -1,6 +1,6 @@
 //! What a user sees of a defect of this library, or of memory that the program has overwritten: a sentence, and no backtrace.
 
-use crate::core::process::{bar_others, complain, threaded};
+use crate::core::process::{bar_others, complain, meet_another, threaded};
 use crate::limits::MEET_WITHIN;
 use std::panic::{self, PanicHookInfo};
 use std::sync::Once;
@@ -25,7 +25,7 @@ fn meet_another_thread() {
         return;
     }
     if IS_HERE.swap(true, Ordering::Relaxed) || bar_others(MEET_WITHIN) {
-        crate::check::threads::meet_another(false);
+        meet_another(false);
     }
 }
 

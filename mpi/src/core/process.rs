@@ -3,25 +3,33 @@
 //! A program below `MPI_THREAD_MULTIPLE` pays for the lock with one load of a flag that never changes. Callbacks of the
 //! user are always called without it: whoever holds a [`LockGuard`] must not call out.
 
+mod ending;
 mod guard;
-mod objects;
 mod parts;
+mod phase;
 
 pub use crate::core::engine::ProcessEngine;
+pub use ending::{complain, die};
 pub use guard::{
-    LockGuard, LoneGuard, Phase, Threads, allow, bar_others, be_ours, enter, enter_alone, enter_anyway,
-    in_forked_child, phase, set_phase, several, state_after_fault, threaded, try_enter, try_look, use_lock,
+    LockGuard, LoneGuard, Threads, allow, bar_others, be_ours, enter, enter_alone, enter_anyway,
+    in_forked_child, meet_another, several, state_after_fault, threaded, try_enter, try_look, use_lock,
     use_lock_if_idle,
 };
-pub use objects::Objects;
 pub use parts::{Checks, CollectiveState, MulticastState, ProcessWaits};
+pub use phase::{Phase, phase, set_phase};
 
-use crate::comm::object::Comm;
+use crate::comm::attribute_keys::Keyvals;
+use crate::comm::object::{Comm, Comms};
 use crate::core::error::{ErrorObject, Result, fail};
 use crate::core::given;
+use crate::core::handle::HandleKind;
+use crate::core::table::Table;
+use crate::env::error_codes::Errors;
+use crate::env::handlers::Errhandlers;
 use crate::env::handlers::Handler;
 use crate::p2p::request::Requests;
 use tern_abi::*;
+use tern_engine::Group;
 use tern_job::Job;
 use tern_transport::Peer;
 
@@ -42,6 +50,73 @@ pub struct Process {
     pub coll: CollectiveState,
     /// Other worlds, ports, and the launcher's services.
     pub worlds: crate::spawn::Worlds,
+}
+
+/// The objects of all kinds, and what belongs to them.
+pub struct Objects {
+    /// Communicators.
+    pub comms: Comms,
+    /// In a forked child: those of its parent. None is found any more, but their error handlers still decide.
+    pub parents_comms: Comms,
+    /// Groups made by the program.
+    pub groups: Table<Group>,
+    /// Datatypes made by the program.
+    pub types: crate::datatype::object::Datatypes,
+    /// Operations made by the program.
+    pub ops: crate::coll::op::Ops,
+    /// Info objects.
+    pub infos: crate::env::info::Infos,
+    /// Attribute keys.
+    pub keyvals: Keyvals,
+    /// Error handlers.
+    pub errhandlers: Errhandlers,
+    /// Error classes and codes of the program, and the last messages.
+    pub errors: Errors,
+    /// Requests that are more than one message.
+    pub requests: Requests,
+    /// Collectives under way that are requests.
+    pub collectives: Vec<MPI_Request>,
+    /// Messages that a matched probe has taken out.
+    pub messages: Table<crate::p2p::probe::Message>,
+    /// Buffers of buffered mode.
+    pub bsend: crate::p2p::buffers::Buffers,
+    /// Windows.
+    pub windows: crate::rma::object::Windows,
+    /// Files.
+    pub files: crate::file::object::OpenFiles<Process>,
+    /// Sessions.
+    pub sessions: crate::env::session::Sessions,
+}
+
+impl Objects {
+    /// None yet, but for what the standard predefines.
+    pub const fn new() -> Self {
+        Objects {
+            comms: Comms::new(),
+            parents_comms: Comms::new(),
+            groups: Table::new(HandleKind::Group),
+            types: crate::datatype::object::Datatypes::new(),
+            ops: crate::coll::op::Ops::new(),
+            infos: crate::env::info::Infos::new(),
+            keyvals: Keyvals::new(),
+            errhandlers: Errhandlers::new(),
+            errors: Errors::new(),
+            requests: Requests::new(),
+            collectives: Vec::new(),
+            messages: Table::new(HandleKind::Message),
+            bsend: crate::p2p::buffers::Buffers::new(),
+            windows: crate::rma::object::Windows::new(),
+            files: crate::file::object::OpenFiles::new(),
+            sessions: crate::env::session::Sessions::new(),
+        }
+    }
+
+    /// MPI ends: communicators and windows are gone, the program's handles invalid.
+    pub fn forget_all(&mut self) {
+        self.comms = Comms::new();
+        self.windows = crate::rma::object::Windows::new();
+        self.files.forget();
+    }
 }
 
 impl Process {
@@ -183,27 +258,4 @@ pub fn outside() -> Box<crate::core::error::Error> {
             }
         },
     )
-}
-
-/// Says why this process ends, in one piece: whoever dies next shall not leave half a line.
-pub fn complain(message: &str) {
-    use std::io::Write;
-    let _ = std::io::stderr().write_all(format!("tern: {message}\n").as_bytes());
-}
-
-/// The error handler says that the job (or, with `comm_only`, the communicator's processes) must end.
-#[cold]
-pub fn die(code: i32, message: &str, comm_only: bool) -> ! {
-    // The launcher ends this process, too, once it is told.
-    crate::core::stdio::flush_streams();
-    let process = enter_anyway();
-    let scope = if comm_only { " (MPI_ERRORS_ABORT)" } else { "" };
-    if let Some(job) = &process.job {
-        job.announce_abort(code, &format!("{message}{scope}"));
-    } else {
-        complain(&format!("{message}{scope}"));
-    }
-    // Not exit(): handlers of the program must not run in the middle of a failed call.
-    // SAFETY: _exit has no preconditions.
-    unsafe { libc::_exit(tern_job::exit_status(code)) }
 }

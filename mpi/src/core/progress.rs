@@ -9,33 +9,20 @@
 //! make progress themselves and faster, and while there is nothing to do. Then it is parked: no bell is armed, and no sender makes a system call for it.
 //! Whoever leaves the library with something to do wakes it.
 
+mod parked;
+
+use parked::{AWAY, ENDS, PARKED, SLEEPS, STATE, door, has_work, serves_others, thread, unpark};
+pub use parked::{leaving, runs};
+
 use crate::core::process::{LockGuard, Process, be_ours, enter, try_enter, use_lock};
 use crate::core::wait;
 use crate::limits::{
     IDLE_NAPS_MAX, LOOK_ABROAD, LOOK_AT_DIALING, NAP, NAP_FOR_RESIDUE, NAP_FOR_RESIDUE_MAX, SLICE_NS,
 };
-use std::sync::Mutex;
-use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
-use std::thread::JoinHandle;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 use tern_tcp::{DoorPost, Tcp};
 use tern_transport::threads::Serving;
-
-/// There is no thread, or it runs.
-const AWAY: u8 = 0;
-/// It waits to be woken.
-const PARKED: u8 = 1;
-/// It is to end.
-const ENDS: u8 = 2;
-/// It sleeps until the doorbell rings.
-const SLEEPS: u8 = 3;
-
-static STATE: AtomicU8 = AtomicU8::new(AWAY);
-static THREAD: Mutex<Option<JoinHandle<()>>> = Mutex::new(None);
-
-fn thread() -> std::sync::MutexGuard<'static, Option<JoinHandle<()>>> {
-    THREAD.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
-}
 
 /// Starts the thread. The process's state must be behind its lock from now on. Without a thread, which a limit of the
 /// system may forbid, progress is made in calls only.
@@ -63,65 +50,6 @@ pub fn stop() {
         bell.ring();
     }
     let _ = handle.join();
-}
-
-/// Whoever leaves the library: the thread goes on if it has something to do.
-#[inline]
-pub fn leaving(process: &mut Process) {
-    match STATE.load(Ordering::Relaxed) {
-        PARKED => wake(process),
-        SLEEPS => rouse(process),
-        _ => {}
-    }
-}
-
-/// A call has left something behind of which no bell tells: bytes that wait for the next poll, or a message that has been read, and
-/// left since nobody waited for it, and that somebody may wait for now.
-#[cold]
-fn rouse(process: &mut Process) {
-    let left = process.engine_mut().is_some_and(|engine| {
-        let transport = engine.transport();
-        transport.has_unsignaled() || transport.has_unsent()
-    });
-    if let Some(bell) = process.waiting.bell.as_ref().filter(|_| left) {
-        bell.ring();
-    }
-}
-
-#[cold]
-fn wake(process: &mut Process) {
-    if has_work(process)
-        && STATE.compare_exchange(PARKED, AWAY, Ordering::SeqCst, Ordering::SeqCst).is_ok()
-        && let Some(handle) = &*thread()
-    {
-        unpark(handle);
-    }
-}
-
-/// There is something to do, and no call that waits does it. One that sleeps wakes for what arrives.
-fn has_work(process: &mut Process) -> bool {
-    if wait::is_anybody_awake() {
-        return false;
-    }
-    let (always, collectives) = (process.waiting.progress_thread, !process.objects.collectives.is_empty());
-    let serves = serves_others(process);
-    let asleep = process.waiting.sleepers > 0;
-    let Some(engine) = process.engine_mut() else { return false };
-    if asleep {
-        return engine.transport().is_corked();
-    }
-    serves || (always && (collectives || !engine.is_idle())) || engine.transport().has_unsent()
-}
-
-/// Ranks of other hosts may access a window at any time (MPI 5.0 section 12.7.3), and those that have not left yet want to know
-/// that this one has all.
-fn serves_others(process: &Process) -> bool {
-    process.objects.windows.served > 0 || process.waiting.away
-}
-
-/// Whether there is a thread.
-pub fn runs() -> bool {
-    thread().is_some()
 }
 
 fn run(serving: &Serving) {
@@ -286,19 +214,6 @@ pub fn look_abroad() {
     {
         unpark(handle);
     }
-}
-
-/// The thread goes on, wherever it sleeps while it is parked.
-fn unpark(handle: &JoinHandle<()>) {
-    handle.thread().unpark();
-    door().iter().for_each(DoorPost::wake);
-}
-
-/// Where the thread sleeps, if that is at a door.
-static DOOR: Mutex<Option<DoorPost>> = Mutex::new(None);
-
-fn door() -> std::sync::MutexGuard<'static, Option<DoorPost>> {
-    DOOR.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
 }
 
 /// How a parked thread hears of other worlds.

@@ -4,26 +4,31 @@
 //! waited for needs this core. Yield a few times. Then sleep on the doorbell, and after a while tell the status page
 //! in which call, so that `mpirun` can explain a hang.
 
+mod amounts;
+mod asking;
 mod asleep;
+mod awake;
 mod notes;
 mod polling;
+mod publish;
 pub mod waiting;
 mod yielding;
 
+pub use amounts::{polls_at_once, polls_per_yield, spin_polls_max, yields_max};
 pub use asleep::Asleep;
+use awake::count_waits;
+pub use awake::is_anybody_awake;
 pub(crate) use notes::{listed, on, said};
 pub use polling::Polling;
 pub use waiting::Waiting;
 pub use yielding::Yielding;
 
-use crate::core::process::{LockGuard, Process, die, enter};
+use crate::check::threads;
+use crate::core::process::{LockGuard, Phase, Process, die, enter, phase};
 use crate::limits::*;
-use crate::{check, coll};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicI32, Ordering};
+use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
-use tern_fabric::Fabric;
-use tern_job::CoreBudget;
+
 use tern_transport::{Doorbell, Peer};
 
 /// What a call waits for, and how it learns of it.
@@ -102,49 +107,6 @@ pub fn until_from<T>(
     until_event(process, ByMessage { peer, what, done })
 }
 
-/// Calls that wait and do not sleep: they make progress. It changes with the state entered, and is looked at without.
-static WAITS: AtomicI32 = AtomicI32::new(0);
-
-#[inline]
-fn count_waits(more: i32) {
-    WAITS.store(WAITS.load(Ordering::Relaxed) + more, Ordering::Relaxed);
-}
-
-/// Whether a call waits, awake. Those that sleep wake for what arrives, not for what another thread has left behind.
-#[inline]
-pub fn is_anybody_awake() -> bool {
-    WAITS.load(Ordering::Relaxed) > 0
-}
-
-/// Empty polls for which a wait spins at most: they take about as long whatever a poll costs.
-pub fn spin_polls_max(fabric: &Fabric) -> u32 {
-    if fabric.is_networked() { SPIN_POLLS_NETWORK_MAX } else { SPIN_POLLS_MAX }
-}
-
-/// Polls of a blocking receive before it needs a request: none to spare where another rank needs this core, or each is a system call.
-pub fn polls_at_once(fabric: &Fabric, oversubscribed: bool) -> u32 {
-    let calls_system = fabric.is_networked() && !fabric.has_local_ranks();
-    if oversubscribed || calls_system { 1 } else { POLLS_AT_ONCE_MAX }
-}
-
-/// Empty polls after which a wait that spins offers the core to others: where messages come over a network, since ranks of what seem to
-/// be several nodes may share it. 0: it does not.
-pub fn polls_per_yield(fabric: &Fabric) -> u32 {
-    match (fabric.is_networked(), fabric.has_local_ranks()) {
-        (false, _) => 0,
-        (true, false) => POLLS_PER_YIELD,
-        (true, true) => POLLS_PER_YIELD_NEAR,
-    }
-}
-
-/// Yields before a wait sleeps.
-pub fn yields_max(cores: &CoreBudget) -> u32 {
-    if !cores.is_oversubscribed() {
-        return YIELDS_MAX;
-    }
-    if cores.ranks_per_core() <= 2 { PAIRED_YIELDS_MAX } else { OVERSUBSCRIBED_YIELDS_MAX }
-}
-
 /// Waits for an event.
 #[inline]
 pub fn until_event<E: WaitEvent>(mut process: LockGuard, mut event: E) -> E::News {
@@ -183,7 +145,7 @@ pub fn look_again(process: LockGuard, what: impl FnOnce(&Process) -> Waiting) ->
     if moved || process.waiting.polls < process.waiting.polling.look_at {
         return process;
     }
-    if polling::asked(&mut process, what) {
+    if asking::asked(&mut process, what) {
         process = look_far(process);
     }
     if !process.waiting.oversubscribed {
@@ -213,9 +175,24 @@ pub fn progress(process: LockGuard) -> (LockGuard, bool) {
 fn progress_from(mut process: LockGuard, peer: Option<Peer>) -> (LockGuard, bool) {
     let moved = poll(&mut process, peer);
     if !process.objects.collectives.is_empty() {
-        process = coll::serve(process);
+        process = serve(process);
     }
     (process, moved)
+}
+
+/// Moves on the collectives under way. What they are stands above this file.
+static SERVE: OnceLock<fn(LockGuard) -> LockGuard> = OnceLock::new();
+
+/// From now on waits move on collectives by this function. MPI_Init says so.
+pub fn serve_collectives_by(function: fn(LockGuard) -> LockGuard) {
+    let _ = SERVE.set(function);
+}
+
+fn serve(process: LockGuard) -> LockGuard {
+    match SERVE.get() {
+        Some(function) => function(process),
+        None => process,
+    }
 }
 
 /// Takes what has arrived, with a look at that peer first if there is one. Whether there was anything.
@@ -226,6 +203,17 @@ fn poll(process: &mut Process, peer: Option<Peer>) -> bool {
         None => engine.poll(),
         Some(peer) => engine.poll_first(peer),
     })
+}
+
+/// Ends the job unless this thread may call. `call` is asked for the call that waits.
+#[cold]
+fn refuse_others(process: LockGuard, call: impl FnOnce(&LockGuard) -> &'static str) -> LockGuard {
+    if threads::may_call(!process.objects.sessions.is_empty()) || phase() != Phase::Running {
+        return process;
+    }
+    let message = threads::refusal(call(&process));
+    drop(process);
+    die(tern_abi::MPI_ERR_OTHER, &message, false)
 }
 
 /// How long this wait has lasted, and so what comes next.
@@ -329,7 +317,7 @@ impl<T> WaitPatience<T> {
     #[inline(never)]
     fn look_aside(&mut self, mut process: LockGuard, event: &impl WaitEvent<News = T>) -> LockGuard {
         if process.checks.threads {
-            process = check::threads::refuse_others(process, |process| event.waiting(process).call);
+            process = refuse_others(process, |process| event.waiting(process).call);
         }
         if process.objects.windows.serve_errands() {
             // Another errand may follow soon.
@@ -429,7 +417,7 @@ impl<T> WaitPatience<T> {
         let now = Instant::now();
         // What came woke it, or was found by a poll: patience began anew.
         let still = *self.still.insert(self.still.filter(|_| self.slept).unwrap_or(now));
-        let number = asleep::begin(
+        let number = publish::begin(
             &mut process,
             waiting,
             self.began.map_or(Duration::ZERO, |began| now - began),
@@ -438,7 +426,7 @@ impl<T> WaitPatience<T> {
         process.leave_to_sleep();
         event.sleep(&**bell, armed, None);
         let mut process = enter();
-        asleep::end(&mut process, number);
+        publish::end(&mut process, number);
         process
     }
 }

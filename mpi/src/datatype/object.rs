@@ -2,10 +2,10 @@
 //! entry points are in `datatype_make.rs`, `datatype_query.rs`, `pack.rs` and `elements.rs`.
 
 use crate::comm::attribute_values::Attributes;
+use crate::core::engine::ProcessEngine;
 use crate::core::error::{Error, Result, fail};
 use crate::core::given;
 use crate::core::handle::HandleKind;
-use crate::core::process::{LockGuard, Process, ProcessEngine, enter};
 use crate::core::table::Table;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -138,16 +138,6 @@ impl Datatypes {
     }
 }
 
-/// Makes a datatype fit for messages.
-pub fn commit(process: &mut Process, datatype: MPI_Datatype) -> Result {
-    let found = process.objects.types.get(datatype)?.clone();
-    found.commit();
-    if process.checks.types {
-        process.engine()?.learn_type(&found);
-    }
-    Ok(())
-}
-
 /// Lets the engine know the predefined types, where types are checked.
 pub fn learn_predefined(engine: &mut ProcessEngine) {
     for basic in Basic::ALL {
@@ -172,13 +162,6 @@ fn no_type(datatype: MPI_Datatype) -> Box<Error> {
         MPI_ERR_TYPE,
         format!("{:#x} is no datatype: it was freed or never was one", given::datatype(datatype.0)),
     )
-}
-
-/// Enters the library for a call that needs MPI to be initialized.
-pub fn running() -> Result<LockGuard> {
-    let mut process = enter();
-    process.engine()?;
-    Ok(process)
 }
 
 impl From<TypeError> for Box<Error> {

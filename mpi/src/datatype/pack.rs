@@ -4,7 +4,7 @@ use crate::core::arguments::{count, present};
 use crate::core::boundary::{ChoiceBuf, ChoiceBufMut, Out};
 use crate::core::entry::{IntoWide, entry};
 use crate::core::error::{Result, fail};
-use crate::datatype::object::running;
+use crate::datatype::calls::running;
 use crate::datatype::query::{fitting, put};
 use std::borrow::Cow;
 use std::ffi::c_void;

@@ -4,7 +4,8 @@
 use crate::core::boundary::{Out, OutArray, OutText};
 use crate::core::entry::entry;
 use crate::core::error::{Result, fail};
-use crate::datatype::object::{Datatypes, running};
+use crate::datatype::calls::running;
+use crate::datatype::object::Datatypes;
 use std::borrow::Cow;
 use std::ffi::c_int;
 use std::sync::Arc;

@@ -1,6 +1,6 @@
 //! What `libmpifort_abi` asks besides the functions of the standard.
 
-use crate::datatype::object::running;
+use crate::datatype::calls::running;
 use std::ffi::c_int;
 use tern_abi::MPI_Datatype;
 

@@ -1,31 +1,19 @@
 //! Info objects (MPI 5.0 chapter 10). All of this works before `MPI_Init` and after `MPI_Finalize` (section 11.4.1).
 
+mod object;
+
+pub use object::Infos;
+
 use crate::core::boundary::{Argument, Out, OutText};
 use crate::core::entry::entry;
 use crate::core::error::{Error, Result, fail};
 use crate::core::given;
-use crate::core::handle::HandleKind;
 use crate::core::process::{Process, enter_anyway};
-use crate::core::table::Table;
 use crate::env::hints::Info;
 use std::borrow::Cow;
 use std::ffi::{CStr, c_char, c_int};
 use std::marker::PhantomData;
 use tern_abi::*;
-
-/// All info objects.
-pub struct Infos {
-    made: Table<Info>,
-    /// `MPI_INFO_ENV`, from its first use on.
-    environment: Option<Info>,
-}
-
-impl Infos {
-    /// None but the predefined.
-    pub const fn new() -> Self {
-        Infos { made: Table::new(HandleKind::Info), environment: None }
-    }
-}
 
 impl Process {
     /// What an info argument says; nothing for `MPI_INFO_NULL`, where a call allows that.

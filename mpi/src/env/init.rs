@@ -153,6 +153,7 @@ pub fn attach(process: &mut Process) -> Result {
     if let Some(why) = given::conflict_at_start() {
         return Err(fail(MPI_ERR_OTHER, why));
     }
+    wait::serve_collectives_by(crate::coll::serve);
     let mut job = tern_job::join().map_err(|error| fail(MPI_ERR_OTHER, error.to_string()))?;
     job.lifeline.iter().for_each(lifeline::hold);
     publish_state(&job, RankState::Starting);

@@ -1,73 +1,22 @@
 //! Sessions (MPI 5.0 section 11.3): MPI without `MPI_COMM_WORLD`, from process sets to groups to communicators
 //! (`comm_from_group.rs`).
 
+mod object;
+
+pub use object::{Session, Sessions};
+
 use crate::comm::object::Comm;
 use crate::comm::sets::{PROCESS_SETS, members};
 use crate::core::boundary::{Out, OutText};
 use crate::core::entry::entry;
 use crate::core::error::{Error, Result, fail};
 use crate::core::given;
-use crate::core::handle::HandleKind;
 use crate::core::process::{Phase, Process, Threads, allow, enter, phase};
-use crate::core::table::Table;
 use crate::env::hints::Info;
 use crate::env::{init, memory_kinds};
 use std::borrow::Cow;
-use std::collections::BTreeMap;
 use std::ffi::c_int;
 use tern_abi::*;
-
-/// A session.
-#[derive(Clone, Debug)]
-pub struct Session {
-    /// Its error handler.
-    pub errhandler: MPI_Errhandler,
-    /// The kinds of memory that it asks for.
-    memory_kinds: String,
-}
-
-/// All sessions.
-pub struct Sessions {
-    table: Table<Session>,
-    /// The groups and communicators that come from sessions, by handle.
-    origins: BTreeMap<usize, MPI_Session>,
-}
-
-impl Sessions {
-    /// None.
-    pub const fn new() -> Self {
-        Sessions { table: Table::new(HandleKind::Session), origins: BTreeMap::new() }
-    }
-
-    /// The error handler of a session.
-    pub fn errhandler(&self, session: MPI_Session) -> Option<MPI_Errhandler> {
-        self.table.get(session.0).map(|session| session.errhandler)
-    }
-
-    /// Whether there is none.
-    pub fn is_empty(&self) -> bool {
-        self.table.iter().next().is_none()
-    }
-
-    /// The session that a group or communicator comes from; none if it comes from the world.
-    pub fn origin(&self, handle: usize) -> Option<MPI_Session> {
-        self.origins.get(&handle).copied()
-    }
-
-    /// A group or communicator `child` was made from `parent`. The empty group is everybody's.
-    pub fn inherit(&mut self, parent: usize, child: usize) {
-        if child != MPI_GROUP_EMPTY.0
-            && let Some(session) = self.origin(parent)
-        {
-            self.origins.insert(child, session);
-        }
-    }
-
-    /// A group or communicator is gone.
-    pub fn forget(&mut self, handle: usize) {
-        self.origins.remove(&handle);
-    }
-}
 
 impl Process {
     /// The kinds of memory that buffers in a communicator may be of: what its session asks for, or the job.

@@ -1,11 +1,12 @@
 //! Accesses of one rank and of all (MPI 5.0 section 14.4): what all their forms have in common.
 
+use super::agreement::agree;
 use super::datarep::ConvertedTransfer;
 use super::facts::FileFacts;
-use super::fault::{agree, of_system};
+use super::fault::of_system;
 use super::manage::compared;
 use super::object::{File, Split};
-use super::request::{self, AccessOutcome, Completion};
+use super::pending::{self, AccessOutcome, Completion};
 use super::serve;
 use super::together::{self, CollectiveTransfer};
 use crate::core::arguments::{contiguous, contiguous_buffer};
@@ -13,7 +14,7 @@ use crate::core::boundary::{ChoiceBuf, Out};
 use crate::core::error::{Error, Result, fail};
 use crate::core::process::{Process, enter, enter_alone};
 use crate::core::wait::{self, Waiting};
-use crate::p2p::request::Ended;
+use crate::p2p::ended::Ended;
 use crate::p2p::status::{self, StatusOut};
 use std::sync::Arc;
 use tern_abi::*;
@@ -74,7 +75,7 @@ fn blocking_longer(call: FileCall, status: StatusOut<'_>) -> Result {
     }
     let ready = call.ready()?;
     let moved = together::alone(&ready.facts, &ready.part, (call.writes, ready.is_atomic), &ready.tuning);
-    let ended = request::ended(&ready.transfer, call.writes, outcome(&ready.facts, moved), call.fh);
+    let ended = pending::ended(&ready.transfer, call.writes, outcome(&ready.facts, moved), call.fh);
     hand_over(ended, status)
 }
 
@@ -196,7 +197,7 @@ pub fn nonblocking(call: FileCall, request: Out<'_, MPI_Request>) -> Result {
     let CheckedAccess { facts, transfer, part, tuning, is_atomic } = ready;
     if transfer.is_converted_by_program() {
         let moved = together::alone(&facts, &part, (call.writes, is_atomic), &tuning);
-        let ended = request::ended(&transfer, call.writes, outcome(&facts, moved), call.fh);
+        let ended = pending::ended(&transfer, call.writes, outcome(&facts, moved), call.fh);
         request.set(enter().ended_request(ended)?);
         return Ok(());
     }
@@ -204,7 +205,7 @@ pub fn nonblocking(call: FileCall, request: Out<'_, MPI_Request>) -> Result {
     let mut process = enter();
     process.objects.files.sweep();
     let (workers, bell) = (process.objects.files.workers(), process.waiting.bell.clone());
-    let access = request::PendingAccess {
+    let access = pending::PendingAccess {
         call: call.name,
         fh: call.fh,
         completion: completion.clone(),
@@ -257,7 +258,7 @@ pub fn collective_nonblocking(call: FileCall, request: Out<'_, MPI_Request>) -> 
     let operation = CollectiveTransfer::new(call.access(&facts)?, part);
     let completion = Completion::new(&facts);
     let mut process = enter();
-    let access = request::PendingAccess {
+    let access = pending::PendingAccess {
         call: call.name,
         fh: call.fh,
         completion: completion.clone(),
@@ -319,7 +320,7 @@ pub fn end(name: &'static str, fh: MPI_File, status: StatusOut<'_>) -> Result {
     let Some(Split { writes, transfer, completion, .. }) = split else { return Ok(()) };
     let waiting = |_: &Process| Waiting::collective(name, context);
     let outcome = wait::until(enter(), waiting, |_| completion.take());
-    hand_over(request::ended(&transfer, writes, outcome, fh), status)
+    hand_over(pending::ended(&transfer, writes, outcome, fh), status)
 }
 
 impl FileCall {
@@ -385,7 +386,7 @@ impl FileCall {
 
     /// Makes an access of all ranks, and waits until it is over.
     fn ended(&self, transfer: &ConvertedTransfer, operation: CollectiveTransfer) -> Ended {
-        request::ended(transfer, self.writes, operation.run(), self.fh)
+        pending::ended(transfer, self.writes, operation.run(), self.fh)
     }
 
     /// What all ranks make together; all learn of an error.

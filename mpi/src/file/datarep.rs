@@ -1,52 +1,20 @@
 //! How data look in a file (MPI 5.0 section 14.5): as in memory, in `external32`, or as the program's own functions make them.
 
+mod object;
+
+use object::{BufferAddress, Conversion};
+pub use object::{ConvertedTransfer, Registered, Representation};
+
 use crate::core::arguments::{self, present};
 use crate::core::boundary::{ChoiceBuf, Out};
 use crate::core::entry::entry;
-use crate::core::error::{Error, Result, fail};
+use crate::core::error::{Result, fail};
 use crate::core::process::{Process, enter};
 use std::borrow::Cow;
-use std::cell::Cell;
-use std::ffi::{c_int, c_void};
+use std::ffi::c_void;
 use std::sync::Arc;
 use tern_abi::*;
-use tern_mem::basic::Basic;
-use tern_mem::datatype::PackedBuf;
-use tern_mem::{Datatype, UserBuf};
-
-/// A representation.
-#[derive(Clone)]
-pub enum Representation {
-    /// As in memory.
-    Native,
-    /// Here the same: all machines of a job are alike.
-    Internal,
-    /// The standard's own.
-    External32,
-    /// The program's own.
-    Registered(Arc<Registered>),
-}
-
-/// A representation that the program has registered.
-pub struct Registered {
-    name: String,
-    read: Option<Conversion>,
-    write: Option<Conversion>,
-    extent: MPI_Datarep_extent_function,
-    extra: *mut c_void,
-}
-
-// SAFETY: `extra` is the program's own, handed to its own functions.
-unsafe impl Send for Registered {}
-// SAFETY: as above.
-unsafe impl Sync for Registered {}
-
-/// A function of the program's, in one of the two forms.
-#[derive(Clone, Copy)]
-enum Conversion {
-    Small(MPI_Datarep_conversion_function),
-    Large(MPI_Datarep_conversion_function_c),
-}
+use tern_mem::UserBuf;
 
 entry! {
     /// Registers a data representation of the program's; no file is concerned.
@@ -130,109 +98,6 @@ impl Process {
     }
 }
 
-impl Representation {
-    /// Its name.
-    pub fn name(&self) -> &str {
-        match self {
-            Representation::Native => "native",
-            Representation::Internal => "internal",
-            Representation::External32 => "external32",
-            Representation::Registered(registered) => &registered.name,
-        }
-    }
-
-    /// Whether data lie in the file as in memory.
-    pub fn is_plain(&self) -> bool {
-        matches!(self, Representation::Native | Representation::Internal)
-    }
-
-    /// A datatype as the file has it. The program's function is called without the state held.
-    pub fn in_file(&self, datatype: &Arc<Datatype>) -> Result<Arc<Datatype>> {
-        match self {
-            Representation::Native | Representation::Internal => Ok(datatype.clone()),
-            Representation::External32 => Ok(datatype.in_file(&|basic| basic.external_size() as i64)?),
-            Representation::Registered(registered) => {
-                registered.with_extents(|extents| datatype.in_file(extents).map_err(Into::into))
-            }
-        }
-    }
-
-    /// Bytes of one element in the file.
-    fn size(&self, datatype: &Arc<Datatype>) -> Result<i64> {
-        match self {
-            Representation::Native | Representation::Internal => Ok(datatype.size()),
-            Representation::External32 => Ok(datatype.external_size(1)?),
-            Representation::Registered(registered) => {
-                registered.with_extents(|extents| datatype.in_file_size(extents).map_err(Into::into))
-            }
-        }
-    }
-}
-
-impl Registered {
-    /// Calls with what the program's function says of predefined types.
-    fn with_extents<T>(&self, work: impl FnOnce(&dyn Fn(Basic) -> i64) -> Result<T>) -> Result<T> {
-        let failed = Cell::new(MPI_SUCCESS);
-        let extent = |basic: Basic| {
-            let mut extent: MPI_Aint = 0;
-            let datatype = MPI_Datatype(usize::from(basic.handle_value()));
-            // SAFETY: the program gave the function and its state to be called like this; no lock is held.
-            let code = unsafe { (self.extent)(datatype, &mut extent, self.extra) };
-            if code != MPI_SUCCESS || extent < 0 {
-                failed.set(if code == MPI_SUCCESS { MPI_ERR_CONVERSION } else { code });
-                return 0;
-            }
-            extent as i64
-        };
-        let done = work(&extent)?;
-        match failed.get() {
-            MPI_SUCCESS => Ok(done),
-            code => Err(conversion_failed(code, "dtype_file_extent_fn")),
-        }
-    }
-}
-
-#[cold]
-fn conversion_failed(code: c_int, which: &str) -> Box<Error> {
-    fail(MPI_ERR_CONVERSION, format!("{which} of the data representation returned error code {code}"))
-}
-
-/// A buffer of a call, and what it is in the file.
-pub struct ConvertedTransfer {
-    /// The bytes as the file has them.
-    pub buf: UserBuf,
-    representation: Representation,
-    datatype: Arc<Datatype>,
-    handle: MPI_Datatype,
-    base: BufferAddress,
-    count: i64,
-    /// Bytes of an element in the file.
-    file_size: i64,
-}
-
-#[derive(Clone, Copy)]
-struct BufferAddress(*mut u8);
-
-// SAFETY: an address of the program's, which is the request's until it has ended.
-unsafe impl Send for BufferAddress {}
-// SAFETY: as above.
-unsafe impl Sync for BufferAddress {}
-
-impl Default for ConvertedTransfer {
-    /// Nothing.
-    fn default() -> Self {
-        ConvertedTransfer {
-            buf: UserBuf::empty(),
-            representation: Representation::Native,
-            datatype: Datatype::predefined(Basic::Byte).clone(),
-            handle: MPI_BYTE,
-            base: BufferAddress(std::ptr::null_mut()),
-            count: 0,
-            file_size: 1,
-        }
-    }
-}
-
 impl ConvertedTransfer {
     /// The buffer `(buf, count, datatype)` of a call. Of a write, data are converted here. The state is not held.
     pub fn new(
@@ -261,108 +126,5 @@ impl ConvertedTransfer {
             }
         }
         Ok(transfer)
-    }
-
-    fn file_bytes(&self) -> Result<i64> {
-        let bytes = self.file_size.checked_mul(self.count);
-        bytes.ok_or_else(|| fail(MPI_ERR_COUNT, "the data are more bytes than an address space has"))
-    }
-
-    /// Whether functions of the program's convert it.
-    pub fn is_converted_by_program(&self) -> bool {
-        matches!(self.representation, Representation::Registered(_))
-    }
-
-    fn packed(&self) -> *mut u8 {
-        self.buf.contiguous_at(0, self.buf.len()).unwrap_or(std::ptr::dangling_mut())
-    }
-
-    unsafe fn encode(&self) -> Result {
-        let to = PackedBuf { base: self.packed(), size: self.buf.len() as i64, position: 0 };
-        match &self.representation {
-            Representation::External32 => {
-                // SAFETY: by the caller; `to` has room for all.
-                unsafe { self.datatype.pack_external(self.base.0, self.count, to)? };
-            }
-            Representation::Registered(registered) => match registered.write {
-                // SAFETY: by the caller.
-                Some(function) => unsafe {
-                    self.convert(registered, function, self.count, "write_conversion_fn")?
-                },
-                // SAFETY: by the caller.
-                None => unsafe { self.move_plainly(self.count, true) },
-            },
-            _ => {}
-        }
-        Ok(())
-    }
-
-    /// Converts what has been read: so many bytes of the file. Bytes that they are in memory.
-    pub fn finish(&self, bytes: u64, writes: bool) -> Result<u64> {
-        let whole = (bytes as i64).checked_div(self.file_size).unwrap_or(0);
-        match &self.representation {
-            Representation::Native | Representation::Internal => return Ok(bytes),
-            _ if writes => {}
-            Representation::External32 => {
-                // SAFETY: the buffer is the program's, as it promised, and `bytes` are there.
-                let native = unsafe {
-                    self.datatype.unpack_external_part(
-                        self.packed(),
-                        bytes as i64,
-                        self.base.0,
-                        self.count,
-                    )?
-                };
-                return Ok(native as u64);
-            }
-            Representation::Registered(registered) => match registered.read {
-                // SAFETY: as above.
-                Some(function) => unsafe { self.convert(registered, function, whole, "read_conversion_fn")? },
-                // SAFETY: as above.
-                None => unsafe { self.move_plainly(whole, false) },
-            },
-        }
-        Ok(whole as u64 * self.datatype.size() as u64)
-    }
-
-    /// Without a function, data lie in the file as in memory (section 14.5.3).
-    unsafe fn move_plainly(&self, count: i64, writes: bool) {
-        // SAFETY: by the caller.
-        let plain = unsafe { self.datatype.buffer(self.base.0, count as u64) };
-        let len = plain.len().min(self.buf.len());
-        if writes {
-            UserBuf::copy(&plain, 0, &self.buf, 0, len);
-        } else {
-            UserBuf::copy(&self.buf, 0, &plain, 0, len);
-        }
-    }
-
-    unsafe fn convert(
-        &self,
-        registered: &Registered,
-        function: Conversion,
-        count: i64,
-        which: &str,
-    ) -> Result {
-        let (user, file) = (self.base.0.cast::<c_void>(), self.packed().cast::<c_void>());
-        let extra = registered.extra;
-        if count == 0 {
-            return Ok(());
-        }
-        let code = match function {
-            // SAFETY: the program gave the function to be called like this; no lock is held.
-            Conversion::Large(function) => unsafe { function(user, self.handle, count, file, 0, extra) },
-            Conversion::Small(function) => {
-                let small = c_int::try_from(count).map_err(|_| {
-                    fail(
-                        MPI_ERR_COUNT,
-                        format!("{count} elements are too many for the functions of MPI_Register_datarep"),
-                    )
-                })?;
-                // SAFETY: as above.
-                unsafe { function(user, self.handle, small, file, 0, extra) }
-            }
-        };
-        if code == MPI_SUCCESS { Ok(()) } else { Err(conversion_failed(code, which)) }
     }
 }

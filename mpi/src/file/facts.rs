@@ -1,12 +1,9 @@
 //! What stays as it was when a file was opened, and what all its ranks do together.
 
-use super::fault::{agree, expect_same};
-use super::shared_pointer::SharedPointer;
+use super::pointer_place::SharedPointer;
 use super::together::Together;
-use crate::comm::agree::{Participants, SourceNumbering};
 use crate::comm::object::shown;
 use crate::core::error::{Result, fail};
-use crate::limits::AGREEMENT_TAG;
 use std::ffi::c_int;
 use std::ops::Range;
 use std::sync::Arc;
@@ -57,19 +54,6 @@ impl FileFacts {
     /// Ranks of the file.
     pub fn size(&self) -> u32 {
         self.group.size()
-    }
-
-    /// Where its ranks agree about something.
-    pub fn participants(&self, call: &'static str) -> Participants {
-        let context = self.context | crate::comm::object::Lane::Local as u64;
-        Participants {
-            call,
-            group: self.group.clone(),
-            rank: self.me,
-            context,
-            tag: AGREEMENT_TAG,
-            numbering: SourceNumbering::Ranks,
-        }
     }
 
     /// Name and size, for a message to a person.
@@ -184,18 +168,4 @@ impl FileFacts {
             )),
         }
     }
-}
-
-/// All ranks arrive; then rank 0 does something for all; then all know how it ended.
-pub fn once<T>(
-    call: &'static str,
-    facts: &FileFacts,
-    (mine, numbers): (Result<T>, &[u64]),
-    work: impl FnOnce(&T) -> Result,
-) -> Result<T> {
-    let participants = facts.participants(call);
-    let (mine, told) = agree(&participants, mine, numbers)?;
-    let mine = expect_same(mine, &told)?;
-    let done = if facts.me == 0 { work(&mine) } else { Ok(()) };
-    agree(&participants, done, &[]).map(|_| mine)
 }

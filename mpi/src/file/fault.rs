@@ -1,7 +1,6 @@
-//! Errors of files: from the system's numbers to the standard's classes (MPI 5.0 section 14.8), and to all ranks.
+//! Errors of files: from the system's numbers to the standard's classes (MPI 5.0 section 14.8).
 
-use crate::comm::agree::{Participants, number, record};
-use crate::core::error::{Error, Result, fail};
+use crate::core::error::{Error, fail};
 use std::ffi::c_int;
 use std::io;
 use tern_abi::*;
@@ -49,46 +48,10 @@ pub fn of_system(error: &io::Error, path: &str) -> Box<Error> {
     fail(class_of(number), format!("'{path}': {}{}", io::Error::from_raw_os_error(number), advice(number)))
 }
 
-/// What every rank has told, where none has an error.
-pub type ToldByAll = Vec<Vec<u64>>;
-
-/// All ranks tell some numbers, and an error if they have one. Where one has, all have: their own, or that of the first rank that has one.
-pub fn agree<T>(participants: &Participants, mine: Result<T>, numbers: &[u64]) -> Result<(T, ToldByAll)> {
-    let class = mine.as_ref().err().map_or(MPI_SUCCESS, |error| error.class());
-    let mut words = vec![class as u64];
-    words.extend_from_slice(numbers);
-    let all = participants.allgather(&record(&words))?;
-    let told: ToldByAll = all
-        .chunks_exact(8 * words.len())
-        .map(|words| (0..words.len() / 8).map(|at| number(words, 8 * at)).collect())
-        .collect();
-    let Some(first) = told.iter().position(|words| words[0] != 0) else {
-        let told = told.into_iter().map(|words| words[1..].to_vec()).collect();
-        return mine.map(|mine| (mine, told));
-    };
-    let text = mine.as_ref().err().map_or("", |error| error.text());
-    let texts = participants.allgather_any_length(text.as_bytes())?;
-    match mine {
-        Err(error) => Err(error),
-        Ok(_) => Err(of_rank(first, told[first][0] as c_int, &String::from_utf8_lossy(&texts[first]))),
-    }
-}
-
 /// The error of another rank.
 #[cold]
 pub fn of_rank(rank: usize, class: c_int, text: &str) -> Box<Error> {
     fail(class, format!("rank {rank} has failed: {text}"))
-}
-
-/// All ranks must have told the same.
-pub fn expect_same<T>(mine: T, told: &ToldByAll) -> Result<T> {
-    match told.iter().position(|words| *words != told[0]) {
-        None => Ok(mine),
-        Some(rank) => Err(fail(
-            MPI_ERR_NOT_SAME,
-            format!("ranks 0 and {rank} passed different arguments, which must be the same at all ranks"),
-        )),
-    }
 }
 
 #[cfg(test)]

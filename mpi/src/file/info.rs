@@ -1,6 +1,6 @@
 //! Hints (MPI 5.0 section 14.2.8).
 
-use super::fault::{agree, expect_same};
+use super::agreement::{agree, expect_same};
 use super::manage::{comm, compared, facts};
 use super::object::File;
 use super::verbose;

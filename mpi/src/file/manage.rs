@@ -1,7 +1,8 @@
 //! Sizes, groups, modes, consistency (MPI 5.0 sections 14.2.4 to 14.2.7 and 14.6).
 
-use super::facts::{FileFacts, once};
-use super::fault::{agree, of_system};
+use super::agreement::{agree, once};
+use super::facts::FileFacts;
+use super::fault::of_system;
 use crate::coll::met_if_checked;
 use crate::core::boundary::Out;
 use crate::core::entry::entry;

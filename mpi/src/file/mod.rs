@@ -5,16 +5,20 @@
 //! is the crate `tern-io`.
 
 pub mod access;
+mod agreement;
 pub mod datarep;
 pub mod explicit;
 pub mod facts;
 pub mod fault;
 pub mod individual;
 pub mod info;
+mod lookup;
 pub mod manage;
 pub mod object;
 pub mod open;
+pub mod pending;
 pub mod pointer;
+mod pointer_place;
 pub mod request;
 pub mod serve;
 pub mod shared;

@@ -2,11 +2,9 @@
 
 use super::datarep::{ConvertedTransfer, Representation};
 use super::facts::FileFacts;
-use super::request::Completion;
-use crate::core::error::{Error, Result, fail};
-use crate::core::given;
+use super::pending::{Completion, PendingAccess};
+use crate::core::error::{Result, fail};
 use crate::core::handle::HandleKind;
-use crate::core::process::{Process, outside};
 use crate::core::table::Table;
 use std::sync::Arc;
 use tern_abi::*;
@@ -156,23 +154,34 @@ impl File {
     }
 }
 
+/// Something in files that goes on while any call waits. `State` is the process's, which has these objects.
+pub trait Served<State> {
+    /// Goes as far as it can; whether it goes on later.
+    fn serve(&mut self, state: &mut State) -> bool;
+
+    /// A file is closed: whether this was for it, and has ended.
+    fn end(&mut self, _state: &mut State, _facts: &Arc<FileFacts>) -> bool {
+        false
+    }
+}
+
 /// All files, and what is under way in them.
-pub struct OpenFiles {
+pub struct OpenFiles<State> {
     /// By handle.
     pub table: Table<Box<File>>,
     /// Collective accesses that are requests, and other things to be served while any call waits.
-    pub served: Vec<super::serve::Served>,
+    pub served: Vec<Box<dyn Served<State>>>,
     /// What does non-blocking accesses.
     pub workers: Option<tern_io::Workers>,
     /// Settings.
     pub settings: tern_settings::FileSettings,
     /// Requests that were freed while they were under way.
-    pub freed: Vec<super::request::PendingAccess>,
+    pub freed: Vec<PendingAccess>,
     /// Representations that the program has registered.
     pub representations: Vec<Arc<super::datarep::Registered>>,
 }
 
-impl OpenFiles {
+impl<State> OpenFiles<State> {
     /// None.
     pub const fn new() -> Self {
         OpenFiles {
@@ -200,32 +209,5 @@ impl OpenFiles {
     /// The threads that do non-blocking accesses.
     pub fn workers(&mut self) -> tern_io::Workers {
         self.workers.get_or_insert_with(|| tern_io::Workers::new(self.settings.backend)).clone()
-    }
-}
-
-impl Process {
-    /// The file of a handle.
-    #[inline]
-    pub fn file(&self, fh: MPI_File) -> Result<&File> {
-        self.objects.files.table.get(fh.0).map(|file| &**file).ok_or_else(|| self.no_file(fh))
-    }
-
-    /// The file of a handle, to change it.
-    pub fn file_mut(&mut self, fh: MPI_File) -> Result<&mut File> {
-        if self.objects.files.table.get(fh.0).is_none() {
-            return Err(self.no_file(fh));
-        }
-        Ok(self.objects.files.table.get_mut(fh.0).expect("just found"))
-    }
-
-    #[cold]
-    fn no_file(&self, fh: MPI_File) -> Box<Error> {
-        if self.engine_ref().is_none() {
-            return outside();
-        }
-        if fh == MPI_FILE_NULL {
-            return fail(MPI_ERR_FILE, "the file is MPI_FILE_NULL");
-        }
-        fail(MPI_ERR_FILE, format!("{:#x} is no file: it was closed or never was one", given::file(fh.0)))
     }
 }

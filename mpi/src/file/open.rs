@@ -2,12 +2,14 @@
 
 use super::datarep::Representation;
 
+use super::agreement::{agree, expect_same};
 use super::facts::FileFacts;
-use super::fault::{agree, expect_same, of_system};
+use super::fault::of_system;
 use super::manage::sync;
 use super::object::{DirectAccess, File, FileView};
+use super::pointer_place::SharedPointer;
 use super::serve;
-use super::shared_pointer::{PointerOffer, SharedPointer};
+use super::shared_pointer::PointerOffer;
 use super::together::{PoolOffer, Together};
 use crate::coll::met;
 use crate::comm::agree::Participants;
@@ -351,7 +353,7 @@ impl OpenedFile {
             storage: PosixFile(file),
             filesystem,
             block_bytes: found.blksize(),
-            pool: together.offer(rank, shares),
+            pool: together.offer(rank, shared_memory().filter(|_| shares)),
             pointer: PointerOffer::new(rank, shares)?,
             together,
             start: if wanted.amode & MPI_MODE_APPEND != 0 { found.len() } else { 0 },
@@ -426,4 +428,14 @@ fn free(fh: MPI_File) {
     if let Some(comm) = process.remove_own_comm(file.comm) {
         process.leave_shm_comm(comm.shm_comm);
     }
+}
+
+/// Where ranks have bells for each other, windows need no messages.
+fn shared_memory() -> Option<Arc<tern_shm::JobMemory>> {
+    let mut process = enter();
+    let rings = matches!(
+        process.coll.transport,
+        tern_transport::TransportSetting::Auto | tern_transport::TransportSetting::Shm
+    );
+    process.engine().ok()?.transport().memory().ok().filter(|_| rings)
 }

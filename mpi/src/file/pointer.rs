@@ -1,6 +1,6 @@
 //! Pointers: seeking and asking (MPI 5.0 sections 14.4.3 and 14.4.4).
 
-use super::facts::once;
+use super::agreement::once;
 use super::manage::{comm, compared, facts};
 use super::object::File;
 use crate::core::boundary::Out;

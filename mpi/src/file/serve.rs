@@ -1,21 +1,14 @@
 //! What goes on in files while a call waits for anything: collective accesses that are requests, and answers about shared pointers.
 
 use super::facts::FileFacts;
-use super::request::Completion;
+use super::object::Served;
+use super::pending::Completion;
 use super::shared_pointer::SharedPointerServer;
 use super::together::{AccessStep, CollectiveTransfer};
 use crate::core::process::Process;
 use std::sync::{Arc, Mutex, PoisonError};
 use tern_abi::MPI_REQUEST_NULL;
 use tern_io::Moved;
-
-/// Something that is served.
-pub enum Served {
-    /// A shared pointer that this rank has.
-    Pointer(SharedPointerServer),
-    /// A collective access that is a request.
-    Operation(Box<Background>),
-}
 
 /// A collective access that nobody waits for now.
 pub struct Background {
@@ -28,16 +21,16 @@ pub struct Background {
 /// A file has been opened.
 pub fn begin(process: &mut Process, facts: &Arc<FileFacts>) {
     if let Some(server) = SharedPointerServer::of(facts) {
-        add(process, Served::Pointer(server));
+        add(process, Box::new(server));
     }
 }
 
 /// A collective access goes on by itself from now on.
 pub fn add_operation(process: &mut Process, operation: CollectiveTransfer, completion: Arc<Completion>) {
-    add(process, Served::Operation(Box::new(Background { operation, completion, work: None })));
+    add(process, Box::new(Background { operation, completion, work: None }));
 }
 
-fn add(process: &mut Process, served: Served) {
+fn add(process: &mut Process, served: Box<dyn Served<Process>>) {
     process.objects.files.served.push(served);
     if process.objects.files.served.len() == 1 {
         // Whoever waits looks at the collectives under way if there are any: no more is needed where there are none.
@@ -49,30 +42,18 @@ fn add(process: &mut Process, served: Served) {
 /// A file is closed.
 pub fn end(process: &mut Process, facts: &Arc<FileFacts>) {
     let mut all = std::mem::take(&mut process.objects.files.served);
-    all.retain_mut(|served| match served {
-        Served::Pointer(server) if server.is_of(facts) => {
-            server.end(process);
-            false
-        }
-        _ => true,
-    });
+    all.retain_mut(|served| !served.end(process, facts));
     put_back(process, all);
 }
 
 /// Moves on what can be moved on.
 pub fn serve(process: &mut Process) {
     let mut all = std::mem::take(&mut process.objects.files.served);
-    all.retain_mut(|served| match served {
-        Served::Pointer(server) => {
-            server.serve(process);
-            true
-        }
-        Served::Operation(background) => background.serve(process),
-    });
+    all.retain_mut(|served| served.serve(process));
     put_back(process, all);
 }
 
-fn put_back(process: &mut Process, mut all: Vec<Served>) {
+fn put_back(process: &mut Process, mut all: Vec<Box<dyn Served<Process>>>) {
     all.append(&mut process.objects.files.served);
     if all.is_empty() {
         process.objects.collectives.retain(|request| *request != MPI_REQUEST_NULL);
@@ -80,8 +61,7 @@ fn put_back(process: &mut Process, mut all: Vec<Served>) {
     process.objects.files.served = all;
 }
 
-impl Background {
-    /// Whether it goes on.
+impl Served<Process> for Background {
     fn serve(&mut self, process: &mut Process) -> bool {
         loop {
             if let Some(work) = &self.work {
@@ -105,7 +85,9 @@ impl Background {
             }
         }
     }
+}
 
+impl Background {
     fn hand_over(&mut self, process: &mut Process, work: Box<dyn FnOnce() -> Moved + Send>) {
         let (done, bell) = (Arc::new(Mutex::new(None)), process.waiting.bell.clone());
         self.work = Some(done.clone());

@@ -4,28 +4,22 @@
 //! its progress thread. No file holds it.
 
 use super::facts::FileFacts;
+use super::object::Served;
+use super::pointer_place::SharedPointer;
 use crate::comm::agree::{number, record};
 use crate::core::error::{Result, fail};
 use crate::core::process::{Process, enter};
 use crate::core::wait::{self, Waiting};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::Ordering;
 use tern_abi::*;
 use tern_engine::{ANY_SOURCE, Envelope, Mode, Pattern, StartedSend};
 use tern_mem::UserBuf;
-use tern_shm::{JobMemory, Reservation, SharedRange};
+use tern_shm::{JobMemory, Reservation};
 
 /// Tags of messages about the pointer, on the file's own context.
 const ASK_TAG: i32 = 1;
 const ANSWER_TAG: i32 = 2;
-
-/// Where the pointer is.
-pub enum SharedPointer {
-    /// In memory of the job's; rank 0 gives it back in the end.
-    Word(SharedRange, Option<Reservation>),
-    /// At rank 0.
-    AtFirst(AtomicU64),
-}
 
 /// What a rank has of the pointer before it knows whether all can share it.
 pub struct PointerOffer {
@@ -57,35 +51,8 @@ impl PointerOffer {
 }
 
 impl SharedPointer {
-    /// The pointer at rank 0.
-    pub fn at_first(value: u64) -> SharedPointer {
-        SharedPointer::AtFirst(AtomicU64::new(value))
-    }
-
-    fn word(&self) -> &AtomicU64 {
-        match self {
-            SharedPointer::Word(range, _) => range.word(0),
-            SharedPointer::AtFirst(word) => word,
-        }
-    }
-
     fn is_here(&self, facts: &FileFacts) -> bool {
         matches!(self, SharedPointer::Word(..)) || facts.me == 0
-    }
-
-    /// Sets it; for rank 0, while no other rank uses it.
-    pub fn set(&self, value: u64) {
-        self.word().store(value, Ordering::SeqCst);
-    }
-
-    /// Where it is now, if all ranks have it in their memory.
-    pub fn peek(&self) -> Option<u64> {
-        matches!(self, SharedPointer::Word(..)).then(|| self.word().load(Ordering::Relaxed))
-    }
-
-    /// Moves it on, where this rank has it. Where it was.
-    pub fn advance_here(&self, more: u64) -> u64 {
-        self.word().fetch_add(more, Ordering::SeqCst)
     }
 
     /// Where it is, after `more` elements were added.
@@ -147,12 +114,14 @@ impl SharedPointerServer {
     }
 
     /// Whether it serves this file.
-    pub fn is_of(&self, facts: &Arc<FileFacts>) -> bool {
+    fn is_of(&self, facts: &Arc<FileFacts>) -> bool {
         Arc::ptr_eq(&self.facts, facts)
     }
+}
 
+impl SharedPointerServer {
     /// Answers those who have asked.
-    pub fn serve(&mut self, process: &mut Process) {
+    fn answer(&mut self, process: &mut Process) {
         loop {
             let Some(engine) = process.engine_mut() else { return };
             let pattern = Pattern { context: self.facts.context, source: ANY_SOURCE, tag: ASK_TAG };
@@ -175,12 +144,27 @@ impl SharedPointerServer {
     }
 
     /// Nobody asks any more.
-    pub fn end(&mut self, process: &mut Process) {
+    fn stop(&mut self, process: &mut Process) {
         if let Some(asked) = self.asked.take() {
             process.cancel_started(asked);
             if process.take_started(asked).is_none() {
                 process.detach_started(asked);
             }
         }
+    }
+}
+
+impl Served<Process> for SharedPointerServer {
+    fn serve(&mut self, process: &mut Process) -> bool {
+        self.answer(process);
+        true
+    }
+
+    fn end(&mut self, process: &mut Process, facts: &Arc<FileFacts>) -> bool {
+        let is_its = self.is_of(facts);
+        if is_its {
+            self.stop(process);
+        }
+        is_its
     }
 }

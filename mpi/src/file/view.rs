@@ -1,7 +1,7 @@
 //! Views (MPI 5.0 section 14.3).
 
+use super::agreement::once;
 use super::facts::FileFacts;
-use super::facts::once;
 use super::info::ChangedHints;
 use super::manage::{comm, compared, facts};
 use super::object::FileView;

@@ -4,7 +4,7 @@ use crate::core::arguments::count;
 use crate::core::boundary::Out;
 use crate::core::entry::entry;
 use crate::core::error::{Result, fail};
-use crate::datatype::object::running;
+use crate::datatype::calls::running;
 use crate::datatype::query::put;
 use crate::p2p::status;
 use std::ffi::c_int;

@@ -7,7 +7,8 @@ use crate::core::given;
 use crate::core::process::{Process, enter};
 use crate::core::wait::Waiting;
 use crate::env::raise::callback_failed;
-use crate::p2p::request::{Callback, Ended, Progress, Request};
+use crate::p2p::ended::Ended;
+use crate::p2p::request::{Callback, Progress, Request};
 use std::ffi::{c_int, c_void};
 use tern_abi::*;
 

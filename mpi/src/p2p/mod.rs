@@ -6,6 +6,7 @@ pub mod buffers;
 pub mod cancel;
 pub mod complete;
 pub mod elements;
+pub mod ended;
 pub mod fault;
 pub mod generalized;
 pub mod messages;

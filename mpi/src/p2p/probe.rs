@@ -1,5 +1,9 @@
 //! Probing, and receiving what a matched probe has taken out (MPI 5.0 section 3.8).
 
+mod object;
+
+pub use object::Message;
+
 use crate::core::arguments::{buffer, receive_pattern};
 use crate::core::boundary::{ChoiceBuf, ChoiceBufMut, Out};
 use crate::core::entry::entry;
@@ -14,16 +18,7 @@ use crate::p2p::request::waiting_for;
 use crate::p2p::status::{self, StatusOut};
 use std::ffi::c_int;
 use tern_abi::*;
-use tern_engine::{MessageId, Pattern, Probed, StartedSend, Status};
-
-/// A message that a matched probe has taken out.
-#[derive(Clone, Copy, Debug)]
-pub struct Message {
-    /// The engine's number.
-    pub id: MessageId,
-    /// The communicator that it came on.
-    pub comm: MPI_Comm,
-}
+use tern_engine::{Pattern, Probed, StartedSend, Status};
 
 entry! {
     /// Waits for a message and leaves it where it is (section 3.8.1).

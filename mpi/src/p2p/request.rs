@@ -9,6 +9,7 @@ use crate::core::handle::{self, HandleKind};
 use crate::core::process::Process;
 use crate::core::table::Table;
 use crate::core::wait::waiting::Waiting;
+use crate::p2p::ended::Ended;
 use crate::p2p::fault::explain;
 use crate::p2p::status::{self, StatusArray};
 use std::any::Any;
@@ -81,22 +82,6 @@ pub trait Request: Any {
 
 /// What calls functions of the program's: to be done without the lock.
 pub type Callback = Box<dyn FnOnce() -> Result>;
-
-/// How something ended.
-#[derive(Debug)]
-pub struct Ended {
-    /// Its status, without the error field.
-    pub status: MPI_Status,
-    /// Its error.
-    pub error: Option<Box<Error>>,
-}
-
-impl Ended {
-    /// Well, with this status.
-    pub fn well(status: MPI_Status) -> Self {
-        Ended { status, error: None }
-    }
-}
 
 /// The request of something that has ended; it waits to be asked.
 struct Complete(Option<Ended>);

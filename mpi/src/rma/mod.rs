@@ -18,6 +18,7 @@ pub mod far;
 mod introduction;
 mod lock;
 mod locking;
+mod lookup;
 mod make;
 pub mod object;
 mod own_memory;

@@ -13,8 +13,9 @@ use tern_transport::SettingsFingerprint;
 use tern_transport::fingerprint::FINGERPRINT_BYTES;
 
 use super::introduce::{IntroducedProcess, Veil, decode, encode, garbled, gather, learn, worlds_of};
+use super::object::GroupMeeting;
 use super::ports::{door_of, parse, place_of};
-use super::worlds::{GroupMeeting, chance};
+use super::worlds::chance;
 use crate::comm::agree::{Participants, number, record};
 use crate::comm::make::{adopt, in_block};
 use crate::comm::object::Contexts;

@@ -6,16 +6,18 @@
 //! | `ports.rs`, `names.rs` | ports, and services by name |
 //! | `connect.rs`, `join.rs` | two groups meet: accept, connect, join |
 //! | `introduce.rs` | what they tell each other |
-//! | `worlds.rs` | what this process knows of other worlds; parting from them |
+//! | `object.rs`, `worlds.rs` | what this process knows of other worlds; meeting them, and parting from them |
 
 mod argv;
 pub mod connect;
 pub mod introduce;
 mod join;
 mod names;
+mod object;
 mod ports;
 mod soft;
 pub mod start;
 mod worlds;
 
-pub use worlds::{Hosts, Worlds, chance, leave_together, part, watches};
+pub use object::Worlds;
+pub use worlds::{Hosts, chance, leave_together, part, watches};

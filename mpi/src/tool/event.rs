@@ -1,70 +1,16 @@
 //! Events and their source (section 15.3.8): entry points and registrations.
 
 use std::ffi::{CStr, c_int, c_void};
-use std::ptr;
 
 use tern_abi::*;
 
 use super::happening::{EVENT_TYPES, Happening, now, set_heard};
+use super::state::{EventRegistration, LEVELS, ToolCallback};
 use super::text::{name_of, put_text};
 use super::{ToolResult, Tools, enter, give, index, look, put, tool_entry};
 use crate::core::boundary::{ChoiceBufMut, InOut, Out, OutArray, OutText};
 use crate::core::process::enter_anyway;
 use crate::env::hints::Info;
-
-/// The levels of safety, from the one that allows a callback most on.
-const LEVELS: [MPI_T_cb_safety; 4] = [
-    MPI_T_CB_REQUIRE_NONE,
-    MPI_T_CB_REQUIRE_MPI_RESTRICTED,
-    MPI_T_CB_REQUIRE_THREAD_SAFE,
-    MPI_T_CB_REQUIRE_ASYNC_SIGNAL_SAFE,
-];
-
-/// A function of the tool's with its data.
-#[derive(Clone, Copy)]
-struct ToolCallback {
-    function: MPI_T_event_cb_function,
-    data: *mut c_void,
-}
-
-/// Who wants to hear of an event.
-pub(super) struct EventRegistration {
-    /// Of which: an index into [`EVENT_TYPES`].
-    pub event: usize,
-    /// By level of safety.
-    callbacks: [Option<ToolCallback>; 4],
-    dropped: Option<MPI_T_event_dropped_cb_function>,
-}
-
-// SAFETY: the data are the tool's own, handed to its own functions.
-unsafe impl Send for EventRegistration {}
-
-impl EventRegistration {
-    /// Calls the function that may do most: at the end of a call of MPI nothing is in its way.
-    pub(super) fn call(
-        &self,
-        instance: MPI_T_event_instance,
-        registration: MPI_T_event_registration,
-    ) -> Option<Box<dyn FnOnce()>> {
-        let (level, callback) = self.first()?;
-        // SAFETY: the tool gave the function to be called like this; no lock is held.
-        Some(Box::new(move || unsafe { (callback.function)(instance, registration, level, callback.data) }))
-    }
-
-    /// Calls the function that hears how many events were lost.
-    pub(super) fn dropped(&self, registration: usize, count: u64) -> Option<Box<dyn FnOnce()>> {
-        let function = self.dropped?;
-        let (level, data) =
-            self.first().map_or((LEVELS[0], ptr::null_mut()), |(level, own)| (level, own.data));
-        let registration = MPI_T_event_registration(registration);
-        // SAFETY: as above.
-        Some(Box::new(move || unsafe { function(count as MPI_Count, registration, 0, level, data) }))
-    }
-
-    fn first(&self) -> Option<(MPI_T_cb_safety, ToolCallback)> {
-        LEVELS.into_iter().zip(self.callbacks).find_map(|(level, callback)| Some((level, callback?)))
-    }
-}
 
 /// Lets the library note what happens while somebody listens.
 pub(super) fn listen(tools: &Tools) {

@@ -3,19 +3,17 @@
 //! The engine and the transports note what happens, and whoever leaves the library takes it along ([`collect`]). The tool's functions are
 //! called when the lock is free again ([`deliver`]), by a thread of the program, one event after the other.
 
-use std::cell::Cell;
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{LazyLock, Mutex, PoisonError, TryLockError};
+use std::sync::{LazyLock, Mutex, PoisonError};
 use std::time::Instant;
 
-use tern_abi::{MPI_Datatype, MPI_T_event_instance, MPI_T_event_registration};
+use tern_abi::MPI_Datatype;
 use tern_abi::{MPI_INT, MPI_UNSIGNED_LONG_LONG};
 use tern_engine::counters::{ToolEvent, ToolEventKind};
 use tern_tcp::Change;
 
-use super::TOOLS;
-use crate::core::process::Process;
+use crate::core::engine::ProcessEngine;
 use crate::limits::HAPPENINGS_MAX;
 
 /// A kind of event.
@@ -87,8 +85,6 @@ pub(super) fn now() -> u64 {
 
 /// Somebody listens.
 static HEARD: AtomicBool = AtomicBool::new(false);
-/// A thread is telling.
-static TELLING: AtomicBool = AtomicBool::new(false);
 
 /// What nobody has been told yet, and how much was dropped.
 struct EventQueue {
@@ -97,11 +93,6 @@ struct EventQueue {
 }
 
 static QUEUE: Mutex<EventQueue> = Mutex::new(EventQueue { waiting: VecDeque::new(), dropped: 0 });
-
-thread_local! {
-    /// This thread tells, or is not the program's.
-    static QUIET: Cell<bool> = const { Cell::new(false) };
-}
 
 /// Whether somebody listens.
 #[inline]
@@ -114,15 +105,9 @@ pub(super) fn set_heard(heard: bool) {
     HEARD.store(heard, Ordering::Relaxed);
 }
 
-/// This thread never calls the tool's functions: it is not the program's.
-pub fn keep_quiet() {
-    QUIET.set(true);
-}
-
 /// Takes along what has happened.
 #[cold]
-pub fn collect(process: &mut Process) {
-    let Some(engine) = process.engine_mut() else { return };
+pub fn collect(engine: &mut ProcessEngine) {
     let (events, dropped) = engine.take_tool_events();
     let changes = engine.transport().take_changes().map(|(peer, change)| {
         let kind = match change {
@@ -143,43 +128,8 @@ pub fn collect(process: &mut Process) {
     }
 }
 
-/// Tells the tool of what has happened, unless this thread may not or another one does.
-#[cold]
-pub fn deliver() {
-    if QUIET.get() || TELLING.swap(true, Ordering::Acquire) {
-        return;
-    }
-    QUIET.set(true);
-    while tell_next() {}
-    QUIET.set(false);
-    TELLING.store(false, Ordering::Release);
-}
-
-/// Tells of one event; whether there was any.
-fn tell_next() -> bool {
-    // A thread that is in the tool interface, this one perhaps, comes by again.
-    let mut tools = match TOOLS.try_lock() {
-        Ok(tools) => tools,
-        Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
-        Err(TryLockError::WouldBlock) => return false,
-    };
-    let (next, dropped) = {
-        let mut queue = QUEUE.lock().unwrap_or_else(PoisonError::into_inner);
-        (queue.waiting.pop_front(), std::mem::take(&mut queue.dropped))
-    };
-    let told_of_loss: Vec<_> = match dropped {
-        0 => Vec::new(),
-        _ => tools.registrations.iter().filter_map(|(&at, known)| known.dropped(at, dropped)).collect(),
-    };
-    let instance = tools.fresh_handle();
-    let calls: Vec<_> = next
-        .iter()
-        .flat_map(|next| tools.registrations.iter().filter(|(_, known)| known.event == next.kind))
-        .filter_map(|(&at, known)| known.call(MPI_T_event_instance(instance), MPI_T_event_registration(at)))
-        .collect();
-    next.into_iter().for_each(|next| _ = tools.instances.insert(instance, next));
-    drop(tools);
-    told_of_loss.into_iter().chain(calls).for_each(|call| call());
-    super::lock().instances.remove(&instance);
-    next.is_some()
+/// The next event that nobody has been told of, and how many were dropped before it.
+pub(super) fn take_next() -> (Option<Happening>, u64) {
+    let mut queue = QUEUE.lock().unwrap_or_else(PoisonError::into_inner);
+    (queue.waiting.pop_front(), std::mem::take(&mut queue.dropped))
 }

@@ -11,77 +11,28 @@
 
 mod category;
 mod cvar;
+mod deliver;
 mod enumeration;
 mod event;
 mod happening;
 mod numbers;
 mod pvar;
+mod state;
 mod text;
 mod variables;
 
-use std::collections::BTreeMap;
 use std::ffi::c_int;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use crate::core::boundary::Out;
 use crate::core::process::{self, LockGuard, Process};
 use crate::limits::LOOKS_MAX;
-pub use happening::{collect, deliver, is_heard, keep_quiet};
+pub use deliver::{deliver, keep_quiet};
+pub use happening::{collect, is_heard};
 pub use numbers::lines;
+use state::{HANDLES_START, ToolResult, Tools, enter, lock};
 
 use tern_abi::*;
-
-/// A call's outcome: an error is a class of the tool interface.
-type ToolResult<T = ()> = Result<T, c_int>;
-
-/// What the interface keeps between calls.
-struct Tools {
-    /// How many more `MPI_T_init_thread` than `MPI_T_finalize` there were.
-    uses: usize,
-    /// Control variables bound by handles: which variable.
-    cvar_handles: BTreeMap<usize, usize>,
-    /// Sessions of performance variables.
-    pvar_sessions: BTreeMap<usize, ()>,
-    /// Their handles.
-    pvar_handles: BTreeMap<usize, pvar::BoundPvar>,
-    /// Who wants to hear of events.
-    registrations: BTreeMap<usize, event::EventRegistration>,
-    /// The events of which somebody is being told.
-    instances: BTreeMap<usize, happening::Happening>,
-    /// The next handle of either kind; never used twice, so a freed handle stays invalid.
-    next_handle: usize,
-}
-
-impl Tools {
-    fn fresh_handle(&mut self) -> usize {
-        self.next_handle += 1;
-        self.next_handle
-    }
-}
-
-/// Handles below are the standard's.
-const HANDLES_START: usize = 4096;
-
-static TOOLS: Mutex<Tools> = Mutex::new(Tools {
-    uses: 0,
-    cvar_handles: BTreeMap::new(),
-    pvar_sessions: BTreeMap::new(),
-    pvar_handles: BTreeMap::new(),
-    registrations: BTreeMap::new(),
-    instances: BTreeMap::new(),
-    next_handle: HANDLES_START,
-});
-
-fn lock() -> MutexGuard<'static, Tools> {
-    TOOLS.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-/// The state, if the interface is initialized.
-fn enter() -> ToolResult<MutexGuard<'static, Tools>> {
-    let tools = lock();
-    if tools.uses == 0 { Err(MPI_T_ERR_NOT_INITIALIZED) } else { Ok(tools) }
-}
 
 /// Whether a tool has ever been here, or messages are counted for another reason.
 static IN_USE: AtomicBool = AtomicBool::new(false);

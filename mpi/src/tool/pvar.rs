@@ -10,23 +10,10 @@ use std::ffi::{CStr, c_int};
 use tern_abi::*;
 
 use super::numbers::{NUMBERS, Number, NumberKind};
+use super::state::BoundPvar;
 use super::text::{name_of, put_text};
 use super::{ToolResult, Tools, enter, give, index, look, put, tool_entry};
 use crate::core::boundary::{ChoiceBuf, ChoiceBufMut, InOut, Out, OutText};
-
-/// A performance variable that is bound.
-#[derive(Clone, Debug)]
-pub(super) struct BoundPvar {
-    session: usize,
-    number: usize,
-    comm: MPI_Comm,
-    /// Values that it had when it was started last; none while it is stopped.
-    since: Option<Vec<u64>>,
-    /// What it has gathered before.
-    before: Vec<u64>,
-    /// What was seen last.
-    seen: Vec<u64>,
-}
 
 impl BoundPvar {
     fn number(&self) -> &'static Number {

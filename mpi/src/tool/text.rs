@@ -4,7 +4,7 @@ use std::ffi::{CStr, c_int};
 
 use tern_abi::MPI_T_ERR_INVALID_NAME;
 
-use super::ToolResult;
+use super::state::ToolResult;
 use crate::core::boundary::{InOut, OutText};
 
 /// Returns a string in the way of section 15.3.3: at most `*length - 1` bytes and a null, and in `*length`

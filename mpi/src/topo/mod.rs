@@ -4,6 +4,7 @@ pub mod cart;
 pub mod dims;
 pub mod dist_graph;
 pub mod graph;
+pub mod neighbors;
 pub mod object;
 mod order;
 
@@ -11,7 +12,7 @@ use std::ffi::c_int;
 use std::sync::Arc;
 
 use tern_abi::*;
-use tern_coll::{Neighbors, Nodes};
+use tern_coll::Nodes;
 
 use crate::coll::shape::nodes_of_first;
 use crate::comm::make::{adopt, child_context};
@@ -31,18 +32,6 @@ entry! {
         let topology = &process.comm(comm)?.topology;
         status.set(topology.as_ref().map_or(MPI_UNDEFINED, |topology| topology.constant()));
         Ok(())
-    }
-}
-
-/// The neighbors of this process, for a collective.
-pub fn neighbors(comm: &Comm) -> Result<Neighbors<'_>> {
-    match &comm.topology {
-        Some(topology) => Ok(topology.neighbors()),
-        None => Err(fail(
-            MPI_ERR_TOPOLOGY,
-            "the communicator has no topology: make one that has, by MPI_Cart_create, MPI_Graph_create, \
-             MPI_Dist_graph_create or MPI_Dist_graph_create_adjacent",
-        )),
     }
 }
 

@@ -1,6 +1,8 @@
-//! How a thread enters the library: the phases of the process, the one lock, and the guard.
+//! How a thread enters the library: the one lock, and the guard.
 
 use super::Process;
+use super::ending::die;
+use crate::check::threads;
 use parking_lot::RawMutex;
 use parking_lot::lock_api::{RawMutex as _, RawMutexFair as _};
 use std::cell::{Cell, UnsafeCell};
@@ -10,37 +12,6 @@ use std::ops::{Deref, DerefMut};
 use std::ptr;
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
-
-/// How far this process is (MPI 5.0 section 11.2).
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-#[repr(u8)]
-pub enum Phase {
-    /// `MPI_Init` has not been called.
-    Before,
-    /// Initialized.
-    Running,
-    /// `MPI_Finalize` has been called.
-    Finalized,
-    /// This is a child of the process that called `MPI_Init`, see [`crate::core::forked`].
-    Forked,
-}
-
-static PHASE: AtomicU8 = AtomicU8::new(Phase::Before as u8);
-
-/// How far this process is.
-pub fn phase() -> Phase {
-    match PHASE.load(Ordering::Acquire) {
-        0 => Phase::Before,
-        1 => Phase::Running,
-        2 => Phase::Finalized,
-        _ => Phase::Forked,
-    }
-}
-
-/// The process has come so far.
-pub fn set_phase(phase: Phase) {
-    PHASE.store(phase as u8, Ordering::Release);
-}
 
 struct SharedProcess(UnsafeCell<Process>);
 
@@ -223,8 +194,17 @@ mod holder {
 #[inline(never)]
 fn come_back_or_meet_another() {
     let oneself = ASLEEP.load(Ordering::Relaxed) == thread_token();
-    crate::check::threads::meet_another(oneself);
+    meet_another(oneself);
     ASLEEP.store(0, Ordering::Relaxed);
+}
+
+/// A thread enters the library while another is in it, and no lock keeps them apart. A thread that comes back from its own
+/// sleep has met itself.
+#[cold]
+pub fn meet_another(oneself: bool) {
+    if !oneself {
+        die(tern_abi::MPI_ERR_OTHER, &threads::encounter(), false);
+    }
 }
 
 /// A thread of the program's enters where the lock keeps it apart from the library's own threads alone. False: it is one of those.
@@ -237,7 +217,7 @@ fn come_as_the_only_one() -> bool {
     }
     let caller = CALLER.load(Ordering::Relaxed);
     if caller != 0 {
-        crate::check::threads::meet_another(caller == oneself);
+        meet_another(caller == oneself);
     }
     CALLER.store(oneself, Ordering::Relaxed);
     true
@@ -348,7 +328,7 @@ fn leave_locked(events: u64, sleeps: bool, counted: bool) {
     crate::core::progress::leaving(&mut guard);
     let heard = crate::tool::is_heard();
     if heard {
-        crate::tool::collect(&mut guard);
+        guard.engine_mut().into_iter().for_each(crate::tool::collect);
     }
     holder::leave();
     if counted && !sleeps {

@@ -1,7 +1,7 @@
 //! What a report says beside the call in which a rank stands: what else is under way, and what has come and
 //! matches nothing.
 
-use super::asleep::called;
+use super::publish::called;
 use super::waiting::Waiting;
 use crate::comm::object::Lane;
 use crate::core::process::Process;

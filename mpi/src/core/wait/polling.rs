@@ -1,15 +1,6 @@
-//! What this process asks for again and again, on the status page for a person to read: a loop over `MPI_Test` or
-//! `MPI_Iprobe` waits like any other call, but in the program's own code.
-//!
-//! Calls that find nothing look at the clock now and then, and say where they are every 50 ms. They say when they
-//! asked last, too, so that `mpirun` can tell a rank that still asks from one that has long gone on.
+//! When a loop over calls that ask looks at the clock.
 
-use super::asleep::{self, with_blocked};
-use super::notes;
-use super::waiting::Waiting;
-use crate::core::process::Process;
 use crate::limits::{ASKS_PER_LOOK_MAX, LOOK_EVERY, PUBLISH_AFTER, SELDOM};
-use tern_job::{Blocked, now_ns};
 
 /// When to look at the clock, and since when nothing has come.
 #[derive(Debug)]
@@ -35,14 +26,14 @@ impl Polling {
     }
 
     /// Whether calls have been far apart since the last look.
-    fn is_seldom(&self, now_ns: u64, polls: u64) -> bool {
+    pub(super) fn is_seldom(&self, now_ns: u64, polls: u64) -> bool {
         // A call polls up to three times.
         now_ns.saturating_sub(self.looked_ns)
             >= polls.saturating_sub(self.looked_at) * SELDOM.as_nanos() as u64
     }
 
     /// Looks at the clock; since when nothing has come, if it is time to say so.
-    fn look(&mut self, now_ns: u64, polls: u64, completions: u64) -> Option<u64> {
+    pub(super) fn look(&mut self, now_ns: u64, polls: u64, completions: u64) -> Option<u64> {
         let soon = now_ns.saturating_sub(self.looked_ns) < LOOK_EVERY.as_nanos() as u64;
         self.step =
             if soon && !self.is_seldom(now_ns, polls) { (2 * self.step).min(ASKS_PER_LOOK_MAX) } else { 1 };
@@ -57,35 +48,6 @@ impl Polling {
             self.since_ns
         })
     }
-}
-
-/// A call has asked, and nothing has come. Whether it is to look at the network too: the program asks seldom.
-#[cold]
-#[inline(never)]
-pub(super) fn asked(process: &mut Process, waiting: impl FnOnce(&Process) -> Waiting) -> bool {
-    let is_seen = process.job.as_ref().is_some_and(|job| job.status_page.is_some());
-    let is_networked = process.engine_ref().is_some_and(|engine| engine.transport_ref().is_networked());
-    if !is_seen && !is_networked {
-        process.waiting.polling.look_at = u64::MAX;
-        return false;
-    }
-    let (now, polls) = (now_ns(), process.waiting.polls);
-    let seldom = process.waiting.polling.is_seldom(now, polls);
-    let completions = process.engine_ref().map_or(0, |engine| engine.completions());
-    if let Some(since_ns) = process.waiting.polling.look(now, polls, completions)
-        && !asleep::is_anybody(process)
-    {
-        publish_wait(process, &waiting(process), since_ns, now);
-    }
-    seldom && is_networked
-}
-
-fn publish_wait(process: &Process, waiting: &Waiting, since_ns: u64, now_ns: u64) {
-    let Some(status_page) = process.job.as_ref().and_then(|job| job.status_page.as_ref()) else { return };
-    let notes = notes::notes(process, &[waiting]);
-    with_blocked(waiting, &waiting.detail, process, |blocked| {
-        status_page.publish(&Blocked { since_ns, asked_ns: Some(now_ns), notes: &notes, ..*blocked });
-    });
 }
 
 #[cfg(test)]

@@ -4,8 +4,8 @@
 //! message, or come in the answer. An aggregator has one window in memory and serves a few ranks at once, so memory is bounded.
 
 use super::super::facts::FileFacts;
-use super::AccessStep;
 use super::meet::is_over;
+use super::step::AccessStep;
 use crate::comm::agree::{number, record};
 use crate::core::process::Process;
 use std::ops::Range;

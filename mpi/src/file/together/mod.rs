@@ -10,17 +10,18 @@
 mod meet;
 mod messages;
 mod operation;
+mod pool;
 mod shared;
+mod step;
 
-pub use operation::{AccessStep, CollectiveAccess, CollectiveTransfer, alone};
+pub use operation::{CollectiveAccess, CollectiveTransfer, alone};
+pub use step::AccessStep;
 
-use crate::core::process::enter;
-use shared::{SLOTS_MAX, WINDOW_BYTES_MAX, WindowPool};
+use pool::{SLOTS_MAX, WINDOW_BYTES_MAX, WindowPool};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tern_io::limits::ALIGN_BYTES;
 use tern_io::{FileSystem, Hints, PoolState, plan};
 use tern_shm::{JobMemory, Reservation};
-use tern_transport::TransportSetting;
 
 /// What collective accesses of a file go by.
 pub struct Together {
@@ -73,11 +74,10 @@ impl Together {
         }
     }
 
-    /// What a rank of one host's offers to the others.
-    pub fn offer(&self, rank: u32, one_host: bool) -> PoolOffer {
-        let memory = shared_memory().filter(|_| one_host);
+    /// What a rank offers to the others, of memory that all of one host can share.
+    pub fn offer(&self, rank: u32, memory: Option<Arc<JobMemory>>) -> PoolOffer {
         let is_giver = self.aggregators.contains(&rank);
-        let bytes = shared::bytes(self.window_bytes as usize, self.slots);
+        let bytes = pool::bytes(self.window_bytes as usize, self.slots);
         let own = memory.as_ref().filter(|_| is_giver).and_then(|memory| memory.reserve(bytes).ok());
         PoolOffer { memory, own, is_giver }
     }
@@ -159,13 +159,6 @@ fn usual_writers(filesystem: FileSystem, count: u64) -> u64 {
         FileSystem::Tmpfs | FileSystem::Local => 2,
         FileSystem::Nfs => 1,
     }
-}
-
-/// Where ranks have bells for each other, windows need no messages.
-fn shared_memory() -> Option<Arc<JobMemory>> {
-    let mut process = enter();
-    let rings = matches!(process.coll.transport, TransportSetting::Auto | TransportSetting::Shm);
-    process.engine().ok()?.transport().memory().ok().filter(|_| rings)
 }
 
 #[cfg(test)]

@@ -6,6 +6,7 @@ use super::super::verbose;
 use super::meet::FileMeeting;
 use super::messages;
 use super::shared;
+use super::step::AccessStep;
 use crate::comm::agree::{number, record};
 use crate::core::error::{Error, fail};
 use crate::core::process::{Process, enter};
@@ -33,23 +34,6 @@ pub struct CollectiveAccess {
     pub collective: Switch,
     /// All that overlaps is as if it came one after the other.
     pub is_atomic: bool,
-}
-
-/// What is to be done next.
-pub enum AccessStep {
-    /// Nothing, until something comes.
-    Wait,
-    /// This, by somebody who can wait for the file; then [`CollectiveTransfer::worked`].
-    Work(Box<dyn FnOnce() -> Moved + Send>),
-    /// Nothing: it has ended.
-    Ended,
-}
-
-impl AccessStep {
-    /// The aggregator's step, of a rank whose own data have all been moved if it `has_ended`: it ends when both sides have.
-    pub fn of_both(has_ended: bool, aggregator: Option<AccessStep>) -> Option<AccessStep> {
-        aggregator.filter(|step| has_ended || !matches!(step, AccessStep::Ended))
-    }
 }
 
 /// A collective access under way.

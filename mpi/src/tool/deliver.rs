@@ -1,0 +1,61 @@
+//! Telling the tool what has happened, at the end of a call.
+
+use std::cell::Cell;
+use std::sync::TryLockError;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use tern_abi::{MPI_T_event_instance, MPI_T_event_registration};
+
+use super::happening::take_next;
+use super::state::{TOOLS, lock};
+
+/// A thread is telling.
+static TELLING: AtomicBool = AtomicBool::new(false);
+
+thread_local! {
+    /// This thread tells, or is not the program's.
+    static QUIET: Cell<bool> = const { Cell::new(false) };
+}
+
+/// This thread never calls the tool's functions: it is not the program's.
+pub fn keep_quiet() {
+    QUIET.set(true);
+}
+
+/// Tells the tool of what has happened, unless this thread may not or another one does.
+#[cold]
+pub fn deliver() {
+    if QUIET.get() || TELLING.swap(true, Ordering::Acquire) {
+        return;
+    }
+    QUIET.set(true);
+    while tell_next() {}
+    QUIET.set(false);
+    TELLING.store(false, Ordering::Release);
+}
+
+/// Tells of one event; whether there was any.
+fn tell_next() -> bool {
+    // A thread that is in the tool interface, this one perhaps, comes by again.
+    let mut tools = match TOOLS.try_lock() {
+        Ok(tools) => tools,
+        Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
+        Err(TryLockError::WouldBlock) => return false,
+    };
+    let (next, dropped) = take_next();
+    let told_of_loss: Vec<_> = match dropped {
+        0 => Vec::new(),
+        _ => tools.registrations.iter().filter_map(|(&at, known)| known.dropped(at, dropped)).collect(),
+    };
+    let instance = tools.fresh_handle();
+    let calls: Vec<_> = next
+        .iter()
+        .flat_map(|next| tools.registrations.iter().filter(|(_, known)| known.event == next.kind))
+        .filter_map(|(&at, known)| known.call(MPI_T_event_instance(instance), MPI_T_event_registration(at)))
+        .collect();
+    next.into_iter().for_each(|next| _ = tools.instances.insert(instance, next));
+    drop(tools);
+    told_of_loss.into_iter().chain(calls).for_each(|call| call());
+    lock().instances.remove(&instance);
+    next.is_some()
+}
