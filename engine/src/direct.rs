@@ -8,7 +8,7 @@ use crate::limits::TAKEN_IN_A_ROW_MAX;
 use crate::matching::{Envelope, Pattern};
 use crate::peers::SHORT_UNITS;
 use crate::request::{RequestId, Status};
-use crate::send::StartedSend;
+use crate::send::StartedMessage;
 use crate::wire::HeaderKind;
 use tern_mem::{ContiguousBuf, UserBuf};
 use tern_transport::{Header, Landing, Peer, Sink, Token, TransferError, Transport};
@@ -18,7 +18,12 @@ impl<T: Transport> Engine<T> {
     /// is a short message for it, and for no receive that was posted before. `None`: its message has come already, so nothing
     /// has happened. Types are not checked.
     #[inline(always)]
-    pub fn receive_next(&mut self, pattern: Pattern, buf: &UserBuf, polls_max: u32) -> Option<StartedSend> {
+    pub fn receive_next(
+        &mut self,
+        pattern: Pattern,
+        buf: &UserBuf,
+        polls_max: u32,
+    ) -> Option<StartedMessage> {
         if !self.core.unexpected.is_empty() && self.core.has_come(pattern) {
             return None;
         }
@@ -34,9 +39,9 @@ impl<T: Transport> Engine<T> {
         let Direct { got, posted, .. } = direct;
         self.follow(arrived);
         Some(match (got, posted) {
-            (Some(status), _) => StartedSend::Done(status),
-            (None, Some(id)) => StartedSend::Pending(id),
-            (None, None) => StartedSend::Pending(self.core.post(pattern, buf.clone(), 0)),
+            (Some(status), _) => StartedMessage::Done(status),
+            (None, Some(id)) => StartedMessage::Pending(id),
+            (None, None) => StartedMessage::Pending(self.core.post(pattern, buf.clone(), 0)),
         })
     }
 }

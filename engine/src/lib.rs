@@ -48,6 +48,6 @@ pub use partitioned::{PartitionedId, ReadyError};
 pub use protocol::Mode;
 pub use receive::MessageId;
 pub use request::{MessageFault, RequestId, Status};
-pub use send::StartedSend;
+pub use send::StartedMessage;
 pub use settings::{EngineSettings, Rendezvous};
 pub use unexpected_message::Probed;

@@ -8,7 +8,7 @@ use crate::matching::{Envelope, Pattern};
 use crate::multicast_queue::PendingMulticast;
 use crate::peers::cost_units;
 use crate::request::{RequestState, token};
-use crate::send::{StartedSend, message};
+use crate::send::{StartedMessage, message};
 use crate::slab::Id;
 use crate::wire::{ExtendedHeader, FLAG_SIGNED, HeaderKind};
 use tern_mem::UserBuf;
@@ -35,7 +35,7 @@ impl<T: Transport> Engine<T> {
         envelope: Envelope,
         buf: &UserBuf,
         signature: u64,
-    ) -> StartedSend {
+    ) -> StartedMessage {
         debug_assert!(buf.len() <= self.multicast_bytes_max());
         let Envelope { context, source, tag } = envelope;
         let (id, request) = self.core.requests.occupy();

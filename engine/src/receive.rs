@@ -3,7 +3,7 @@
 use crate::engine::Engine;
 use crate::matching::{Envelope, Pattern};
 use crate::request::{MessageFault, RequestId, RequestState, Status};
-use crate::send::StartedSend;
+use crate::send::StartedMessage;
 use crate::slab::Id;
 use crate::types::SignatureTypes;
 use crate::unexpected_message::{Probed, UnexpectedMessage, UnexpectedPayload};
@@ -18,7 +18,7 @@ impl<T: Transport> Engine<T> {
     /// Receives into `buf` the first message that fits. `signature` is the type signature if types are
     /// checked, else 0.
     #[inline]
-    pub fn receive(&mut self, pattern: Pattern, buf: &UserBuf, signature: u64) -> StartedSend {
+    pub fn receive(&mut self, pattern: Pattern, buf: &UserBuf, signature: u64) -> StartedMessage {
         if !self.core.unexpected.is_empty()
             && let Some(index) = self.core.unexpected.take(&pattern)
         {
@@ -28,7 +28,7 @@ impl<T: Transport> Engine<T> {
         if self.core.counts() {
             self.core.count_posted(id);
         }
-        StartedSend::Pending(id)
+        StartedMessage::Pending(id)
     }
 
     /// Posts a receive, as [`Engine::receive`] does. `None`: messages wait for a receive, so nothing has happened.
@@ -59,7 +59,7 @@ impl<T: Transport> Engine<T> {
         message: MessageId,
         buf: &UserBuf,
         signature: u64,
-    ) -> Option<StartedSend> {
+    ) -> Option<StartedMessage> {
         let unexpected = self.core.unexpected_messages.get(message)?;
         let Envelope { context, source, tag } = unexpected.envelope;
         Some(self.receive_unexpected(message, Pattern { context, source, tag }, buf, signature))
@@ -72,7 +72,7 @@ impl<T: Transport> Engine<T> {
         pattern: Pattern,
         buf: &UserBuf,
         signature: u64,
-    ) -> StartedSend {
+    ) -> StartedMessage {
         let id = self.core.unexpected_messages.id_at(index).expect("the index of an unexpected message");
         self.receive_unexpected(id, pattern, buf, signature)
     }
@@ -83,7 +83,7 @@ impl<T: Transport> Engine<T> {
         pattern: Pattern,
         buf: &UserBuf,
         signature: u64,
-    ) -> StartedSend {
+    ) -> StartedMessage {
         let arrival =
             self.core.unexpected_messages.get_mut(unexpected).expect("an unexpected message that was found");
         if let UnexpectedPayload::Landing { waiter, .. } = &mut arrival.what {
@@ -93,7 +93,7 @@ impl<T: Transport> Engine<T> {
             request.peer = arrival.from;
             *waiter = Some(id);
             self.core.count_end(id);
-            return StartedSend::Pending(id);
+            return StartedMessage::Pending(id);
         }
         let arrival = self.core.take_unexpected(unexpected).expect("an unexpected message that was found");
         if let UnexpectedPayload::Offered(offer) = arrival.what {
@@ -109,7 +109,7 @@ impl<T: Transport> Engine<T> {
             }
             return self.started(id);
         }
-        StartedSend::Done(self.deliver(arrival, buf, signature))
+        StartedMessage::Done(self.deliver(arrival, buf, signature))
     }
 
     /// Moves an unexpected message to where it belongs.

@@ -15,7 +15,7 @@ use tern_transport::{AM_INLINE_BYTES_MAX, Am, Full, Header, Peer, Transport};
 
 /// What became of a call.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum StartedSend {
+pub enum StartedMessage {
     /// It is complete.
     Done(Status),
     /// It goes on as a request.
@@ -32,10 +32,10 @@ impl<T: Transport> Engine<T> {
         envelope: Envelope,
         buf: &UserBuf,
         signature: u64,
-    ) -> StartedSend {
+    ) -> StartedMessage {
         if mode != Mode::Synchronous && signature == 0 && self.send_at_once(mode, peer, envelope, buf) {
             self.core.count_send(peer, Outgoing::Eager { flags: 0 }, buf.len());
-            return StartedSend::Done(Status::EMPTY);
+            return StartedMessage::Done(Status::EMPTY);
         }
         self.send_by_request(mode, peer, envelope, buf, signature)
     }
@@ -89,7 +89,7 @@ impl<T: Transport> Engine<T> {
         envelope: Envelope,
         buf: &UserBuf,
         signature: u64,
-    ) -> StartedSend {
+    ) -> StartedMessage {
         let bad = self.transport.take_bad_send(peer);
         let outgoing = self.choose(mode, peer, buf, signature);
         self.core.count_send(peer, outgoing, buf.len());
@@ -101,7 +101,7 @@ impl<T: Transport> Engine<T> {
         if let Some(error) = bad {
             request.status.fault = Some(MessageFault::Transfer(error));
             self.core.complete(id);
-            return StartedSend::Pending(id);
+            return StartedMessage::Pending(id);
         }
         let waits = self.core.peers.get(peer).is_some_and(|state| !state.backlog.is_empty());
         if waits || self.send_queued(peer, id).is_err() {
@@ -110,7 +110,7 @@ impl<T: Transport> Engine<T> {
         }
         // Whoever asks for the request learns what went wrong.
         match self.core.requests.get(id) {
-            Some(request) if request.status.fault.is_some() => StartedSend::Pending(id),
+            Some(request) if request.status.fault.is_some() => StartedMessage::Pending(id),
             _ => self.started(id),
         }
     }
@@ -137,10 +137,10 @@ impl<T: Transport> Engine<T> {
     }
 
     /// What to tell the caller of a request that has just been made.
-    pub(crate) fn started(&mut self, id: RequestId) -> StartedSend {
+    pub(crate) fn started(&mut self, id: RequestId) -> StartedMessage {
         match self.test(id) {
-            Some(status) => StartedSend::Done(status),
-            None => StartedSend::Pending(id),
+            Some(status) => StartedMessage::Done(status),
+            None => StartedMessage::Pending(id),
         }
     }
 

@@ -54,7 +54,7 @@ impl Pair {
         buf.write(0, &contents(number, len));
         let mode = self.rng.pick(&[Mode::Standard, Mode::Standard, Mode::Standard, Mode::Synchronous]);
         let started = self.engines[0].send(mode, 1, envelope, &buf, 0);
-        if let StartedSend::Pending(id) = started {
+        if let StartedMessage::Pending(id) = started {
             self.engines[0].detach(id);
         }
     }
@@ -71,10 +71,10 @@ impl Pair {
         }
         let polls_max = self.rng.pick(&[1, 1, 2, 50]);
         let next = self.engines[1].receive_next(pattern, buf, polls_max);
-        self.at_once += usize::from(matches!(next, Some(StartedSend::Done(_))));
+        self.at_once += usize::from(matches!(next, Some(StartedMessage::Done(_))));
         match next.unwrap_or_else(|| self.engines[1].receive(pattern, buf, 0)) {
-            StartedSend::Done(status) => status,
-            StartedSend::Pending(id) => loop {
+            StartedMessage::Done(status) => status,
+            StartedMessage::Pending(id) => loop {
                 self.engines.iter_mut().for_each(|engine| {
                     engine.poll();
                 });
@@ -136,7 +136,7 @@ fn a_receive_polls_as_often_as_it_may_until_something_comes() {
         net.polls();
         let started = engines[1].receive_next(pattern, memory.buf(), polls_max);
         assert_eq!(
-            (matches!(started, Some(StartedSend::Done(_))), net.polls()),
+            (matches!(started, Some(StartedMessage::Done(_))), net.polls()),
             (comes, polls),
             "of {polls_max}"
         );
@@ -148,7 +148,7 @@ fn a_message_that_is_too_long_goes_the_usual_way() {
     let mut pair = Pair::new(0);
     let envelope = Envelope { context: 3, source: 0, tag: 0 };
     let sent = pair.engines[0].send(Mode::Standard, 1, envelope, &UserBuf::owned(8), 0);
-    assert!(matches!(sent, StartedSend::Done(_)));
+    assert!(matches!(sent, StartedMessage::Done(_)));
     let status = pair.receive(Pattern { context: 3, source: 0, tag: 0 }, &Memory::contiguous(4));
     assert_eq!((pair.at_once, status.fault), (0, Some(MessageFault::Truncated { sent: 8, room: 4 })));
 }
@@ -158,11 +158,11 @@ fn a_receive_that_was_posted_comes_first() {
     let mut pair = Pair::new(0);
     let (pattern, envelope) = (plain(0), Envelope { context: 3, source: 0, tag: 0 });
     let (memory, other) = (Memory::contiguous(8), Memory::contiguous(8));
-    let StartedSend::Pending(posted) = pair.engines[1].receive(pattern, memory.buf(), 0) else {
+    let StartedMessage::Pending(posted) = pair.engines[1].receive(pattern, memory.buf(), 0) else {
         panic!("nothing was sent")
     };
     pair.engines[0].send(Mode::Standard, 1, envelope, &UserBuf::owned(8), 0);
-    let Some(StartedSend::Pending(own)) = pair.engines[1].receive_next(pattern, other.buf(), 1) else {
+    let Some(StartedMessage::Pending(own)) = pair.engines[1].receive_next(pattern, other.buf(), 1) else {
         panic!("the message is for the receive that was posted")
     };
     assert!(pair.engines[1].test(posted).is_some() && pair.engines[1].test(own).is_none());
@@ -180,7 +180,7 @@ fn what_others_have_sent_is_looked_at_now_and_then() {
     for _ in 0..1000 {
         assert_eq!(
             engines[0].send(Mode::Standard, 1, envelope, &UserBuf::owned(8), 0),
-            StartedSend::Done(Status::EMPTY)
+            StartedMessage::Done(Status::EMPTY)
         );
         if engines[1].take_next::<false>(0, plain(0), memory.as_contiguous()).is_none() {
             refused += 1;
@@ -226,7 +226,7 @@ fn receives_and_messages_for_others_are_passed_by() {
         let envelope = Envelope { context: 3, source: 0, tag: 0 };
         pair.engines[0].send(Mode::Standard, 1, envelope, &UserBuf::owned(8), 0);
         let next = pair.engines[1].receive_next(plain(0), memory.buf(), 1);
-        assert_eq!(next, Some(StartedSend::Done(Status::of(&envelope, 8))), "{others} others");
+        assert_eq!(next, Some(StartedMessage::Done(Status::of(&envelope, 8))), "{others} others");
         assert_eq!(pair.engines[1].receive_next(plain(1001), memory.buf(), 1), None, "it has come already");
     }
 }

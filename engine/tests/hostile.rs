@@ -40,10 +40,10 @@ impl Guarded {
         bytes
     }
 
-    fn start(&mut self, started: StartedSend) {
+    fn start(&mut self, started: StartedMessage) {
         match started {
-            StartedSend::Pending(id) => self.request = Some(id),
-            StartedSend::Done(_) => self.end(),
+            StartedMessage::Pending(id) => self.request = Some(id),
+            StartedMessage::Done(_) => self.end(),
         }
     }
 

@@ -37,11 +37,11 @@ impl Group {
         Group { net, engines, group }
     }
 
-    fn multicast(&mut self, to: &[Peer], tag: i32, buf: &UserBuf) -> StartedSend {
+    fn multicast(&mut self, to: &[Peer], tag: i32, buf: &UserBuf) -> StartedMessage {
         self.engines[0].multicast(&self.group, to, envelope(tag), buf, 0)
     }
 
-    fn receive(&mut self, rank: Peer, tag: i32, len: usize) -> (UserBuf, StartedSend) {
+    fn receive(&mut self, rank: Peer, tag: i32, len: usize) -> (UserBuf, StartedMessage) {
         let buf = UserBuf::owned(len);
         let started = self.engines[rank as usize].receive(pattern(tag), &buf, 0);
         (buf, started)
@@ -55,15 +55,15 @@ impl Group {
         }
     }
 
-    fn ended(&mut self, rank: Peer, started: &StartedSend) -> Option<Status> {
+    fn ended(&mut self, rank: Peer, started: &StartedMessage) -> Option<Status> {
         match *started {
-            StartedSend::Done(status) => Some(status),
-            StartedSend::Pending(id) => self.engines[rank as usize].test(id),
+            StartedMessage::Done(status) => Some(status),
+            StartedMessage::Pending(id) => self.engines[rank as usize].test(id),
         }
     }
 
     /// Whether a receive has ended with the right bytes.
-    fn has(&mut self, rank: Peer, (buf, started): &(UserBuf, StartedSend), seed: usize) -> bool {
+    fn has(&mut self, rank: Peer, (buf, started): &(UserBuf, StartedMessage), seed: usize) -> bool {
         let Some(status) = self.ended(rank, started) else { return false };
         let mut bytes = vec![0; buf.len()];
         buf.read(0, &mut bytes);

@@ -6,7 +6,7 @@ use std::os::fd::RawFd;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use tern_engine::{Engine, EngineSettings, Envelope, Mode, Pattern, RequestId, StartedSend};
+use tern_engine::{Engine, EngineSettings, Envelope, Mode, Pattern, RequestId, StartedMessage};
 use tern_fabric::{Fabric, JobPlace, Outside};
 use tern_mem::UserBuf;
 use tern_tcp::Foreigner;
@@ -78,7 +78,7 @@ fn send(engine: &mut Engine<Fabric>, to: Peer, number: i32, len: usize) {
     let body = UserBuf::owned(len);
     body.write(0, &vec![number as u8; len]);
     let envelope = Envelope { context: 4, source: 0, tag: number };
-    if let StartedSend::Pending(id) = engine.send(Mode::Standard, to, envelope, &body, 0) {
+    if let StartedMessage::Pending(id) = engine.send(Mode::Standard, to, envelope, &body, 0) {
         engine.detach(id);
     }
 }
@@ -86,8 +86,8 @@ fn send(engine: &mut Engine<Fabric>, to: Peer, number: i32, len: usize) {
 fn receive(engine: &mut Engine<Fabric>, number: i32, len: usize) -> (UserBuf, RequestId) {
     let into = UserBuf::owned(len);
     match engine.receive(Pattern { context: 4, source: 0, tag: number }, &into, 0) {
-        StartedSend::Pending(id) => (into, id),
-        StartedSend::Done(status) => {
+        StartedMessage::Pending(id) => (into, id),
+        StartedMessage::Done(status) => {
             let id = engine.ended(status);
             (into, id)
         }

@@ -65,10 +65,10 @@ impl Pair {
         (status, self.net.sent())
     }
 
-    fn end(&mut self, rank: usize, started: StartedSend) -> Status {
+    fn end(&mut self, rank: usize, started: StartedMessage) -> Status {
         match started {
-            StartedSend::Done(status) => status,
-            StartedSend::Pending(id) => self.engines[rank].test(id).expect("it has ended"),
+            StartedMessage::Done(status) => status,
+            StartedMessage::Pending(id) => self.engines[rank].test(id).expect("it has ended"),
         }
     }
 }
@@ -152,8 +152,8 @@ fn a_message_that_cannot_go_without_a_copy_after_all_is_offered() {
             });
         }
         let mut end = |rank: usize, started| match started {
-            StartedSend::Done(status) => Some(status),
-            StartedSend::Pending(id) => engines[rank].test(id),
+            StartedMessage::Done(status) => Some(status),
+            StartedMessage::Pending(id) => engines[rank].test(id),
         };
         assert_eq!(end(0, sent), Some(Status::EMPTY));
         assert_eq!(end(1, received), Some(Status::of(&ENVELOPE, len as u64)));
@@ -232,8 +232,8 @@ fn a_sender_without_credits_asks_first() {
     let buf = pair.buffer(0, 41);
     let sends: Vec<_> = (0..9).map(|_| pair.engines[0].send(Mode::Standard, 1, ENVELOPE, &buf, 0)).collect();
     // 16 units; each message costs two, since it is longer than a line.
-    assert!(sends[..8].iter().all(|sent| matches!(sent, StartedSend::Done(_))));
-    assert!(matches!(sends[8], StartedSend::Pending(_)));
+    assert!(sends[..8].iter().all(|sent| matches!(sent, StartedMessage::Done(_))));
+    assert!(matches!(sends[8], StartedMessage::Pending(_)));
     assert_eq!(pair.net.sent().last(), Some(&(0, Offer)));
 }
 
@@ -242,7 +242,8 @@ fn a_send_that_nobody_has_matched_can_be_cancelled() {
     for (len, first) in [(30, EagerSync), (1000, Offer)] {
         let mut pair = Pair::new(Conditions::good(NOTHING), EngineSettings::default());
         let buf = pair.buffer(0, len);
-        let StartedSend::Pending(send) = pair.engines[0].send(Mode::Synchronous, 1, ENVELOPE, &buf, 0) else {
+        let StartedMessage::Pending(send) = pair.engines[0].send(Mode::Synchronous, 1, ENVELOPE, &buf, 0)
+        else {
             panic!("a synchronous send waits for its match");
         };
         pair.poll();
@@ -262,7 +263,7 @@ fn a_send_that_a_matched_probe_has_found_is_received_though_it_is_cancelled() {
     let sent = pair.engines[0].send(Mode::Standard, 1, ENVELOPE, &from, 0);
     pair.poll();
     let (message, _) = pair.engines[1].probe_matched(&PATTERN).expect("it has arrived");
-    let StartedSend::Pending(send) = sent else { panic!("a large message waits for its match") };
+    let StartedMessage::Pending(send) = sent else { panic!("a large message waits for its match") };
     pair.engines[0].cancel(send);
     pair.poll();
     let received = pair.engines[1].receive_matched(message, &into, 0).expect("it is still there");
@@ -275,11 +276,11 @@ fn a_send_that_a_matched_probe_has_found_is_received_though_it_is_cancelled() {
 fn a_request_can_be_described() {
     let mut pair = Pair::new(Conditions::good(NOTHING), EngineSettings::default());
     let buf = pair.buffer(0, 1000);
-    let StartedSend::Pending(send) = pair.engines[0].send(Mode::Standard, 1, ENVELOPE, &buf, 0) else {
+    let StartedMessage::Pending(send) = pair.engines[0].send(Mode::Standard, 1, ENVELOPE, &buf, 0) else {
         panic!("a large message cannot be gone at once");
     };
     let wild = Pattern { source: ANY_SOURCE, tag: ANY_TAG, ..PATTERN };
-    let StartedSend::Pending(receive) = pair.engines[0].receive(wild, &buf, 0) else {
+    let StartedMessage::Pending(receive) = pair.engines[0].receive(wild, &buf, 0) else {
         panic!("nothing has been sent here");
     };
     let described = pair.engines[0].describe(send).expect("it is there");
@@ -297,7 +298,7 @@ fn what_is_pending_and_what_matches_nothing_is_shown() {
         pair.engines[0].send(Mode::Standard, 1, Envelope { tag, ..ENVELOPE }, &message, 0);
     }
     let into = pair.buffer(1, 16);
-    let StartedSend::Pending(receive) = pair.engines[1].receive(other, &into, 0) else {
+    let StartedMessage::Pending(receive) = pair.engines[1].receive(other, &into, 0) else {
         panic!("nothing has tag 6")
     };
     pair.poll();

@@ -182,7 +182,7 @@ fn act(engine: &mut Engine<Scripted>, choice: usize, requests: &mut Vec<RequestI
         }
         _ => return,
     };
-    if let StartedSend::Pending(id) = started {
+    if let StartedMessage::Pending(id) = started {
         requests.push(id);
     }
 }

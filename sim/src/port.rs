@@ -6,7 +6,7 @@ use crate::memory::{SimulatedMemory, contents, slice_bytes};
 use crate::params::Compute;
 use crate::{Picos, picos};
 use tern_coll::{Port, Slice, StepPeer};
-use tern_engine::{Engine, Envelope, Mode, Pattern, RequestId, StartedSend, Status};
+use tern_engine::{Engine, Envelope, Mode, Pattern, RequestId, StartedMessage, Status};
 
 /// What all ranks' ports share.
 pub struct PortContext {
@@ -115,12 +115,12 @@ impl RankPort<'_> {
 
     fn begun(
         &mut self,
-        started: StartedSend,
+        started: StartedMessage,
         expected: Option<u32>,
     ) -> Result<Option<MessageHandle>, Defect> {
         match started {
-            StartedSend::Pending(id) => Ok(Some(MessageHandle { id, expected })),
-            StartedSend::Done(status) => self.judge(&status, expected).map(|()| None),
+            StartedMessage::Pending(id) => Ok(Some(MessageHandle { id, expected })),
+            StartedMessage::Done(status) => self.judge(&status, expected).map(|()| None),
         }
     }
 

@@ -230,8 +230,8 @@ impl<W: World> Job<W> {
         let started = self.engines[from as usize].send(mode, to, envelope, memory.buf(), signature);
         self.sent[from as usize * self.plan.ranks + to as usize].push_back(number);
         let request = match started {
-            StartedSend::Done(_) => None,
-            StartedSend::Pending(id) => Some(id),
+            StartedMessage::Done(_) => None,
+            StartedMessage::Pending(id) => Some(id),
         };
         let (detached, held, early, receive) = (false, 0, false, None);
         self.messages.push(Message {
@@ -249,8 +249,8 @@ impl<W: World> Job<W> {
             receive,
         });
         match started {
-            StartedSend::Done(status) => self.sent_all(number, status),
-            StartedSend::Pending(_) => self.sending.push(number),
+            StartedMessage::Done(status) => self.sent_all(number, status),
+            StartedMessage::Pending(_) => self.sending.push(number),
         }
     }
 
@@ -325,10 +325,10 @@ impl<W: World> Job<W> {
         }
     }
 
-    fn receive_started(&mut self, number: usize, started: StartedSend) {
+    fn receive_started(&mut self, number: usize, started: StartedMessage) {
         match started {
-            StartedSend::Done(status) => self.received(number, status),
-            StartedSend::Pending(id) => {
+            StartedMessage::Done(status) => self.received(number, status),
+            StartedMessage::Pending(id) => {
                 self.receives[number].request = Some(id);
                 self.receiving.push(number);
             }

@@ -18,7 +18,7 @@ use crate::core::engine::ProcessEngine;
 use crate::core::error::{Error, Result, fail};
 use std::task::Poll;
 use tern_abi::MPI_ERR_OTHER;
-use tern_engine::{Envelope, Group, Mode, Pattern, StartedSend, Status};
+use tern_engine::{Envelope, Group, Mode, Pattern, StartedMessage, Status};
 use tern_mem::UserBuf;
 use verdict::{CallRecords, verdict};
 
@@ -47,8 +47,8 @@ struct CheckedRanks {
 /// A message each way.
 #[derive(Debug)]
 struct ExchangeRound {
-    sent: Option<StartedSend>,
-    received: Option<StartedSend>,
+    sent: Option<StartedMessage>,
+    received: Option<StartedMessage>,
     into: UserBuf,
 }
 
@@ -95,7 +95,7 @@ impl Check {
         let size = self.ranks.members.size();
         while self.blocks() < size {
             let sent = self.send(engine);
-            if let StartedSend::Pending(id) = sent {
+            if let StartedMessage::Pending(id) = sent {
                 engine.detach(id);
             }
             let more = self.blocks_next() as usize * CallRecord::BYTES;
@@ -121,7 +121,7 @@ impl Check {
         ExchangeRound { sent: Some(self.send(engine)), received, into }
     }
 
-    fn send(&self, engine: &mut ProcessEngine) -> StartedSend {
+    fn send(&self, engine: &mut ProcessEngine) -> StartedMessage {
         let CheckedRanks { members, place, context, tag, .. } = &self.ranks;
         let to = (place + members.size() - self.blocks()) % members.size();
         let len = self.blocks_next() as usize * CallRecord::BYTES;
@@ -180,11 +180,11 @@ impl ExchangeRound {
 }
 
 /// Whether a message is through; it is asked about until then.
-fn take(started: &mut Option<StartedSend>, engine: &mut ProcessEngine) -> Result<bool> {
+fn take(started: &mut Option<StartedMessage>, engine: &mut ProcessEngine) -> Result<bool> {
     let status = match *started {
         None => return Ok(true),
-        Some(StartedSend::Done(status)) => status,
-        Some(StartedSend::Pending(id)) => match engine.test(id) {
+        Some(StartedMessage::Done(status)) => status,
+        Some(StartedMessage::Pending(id)) => match engine.test(id) {
             Some(status) => status,
             None => return Ok(false),
         },

@@ -11,7 +11,7 @@ use crate::p2p::fault::explain;
 use std::sync::Arc;
 use tern_abi::*;
 use tern_coll::{Buf, Port, Slice, StepPeer, Temp, Ty};
-use tern_engine::{Envelope, Group, MessageFault, Mode, Pattern, RequestId, StartedSend, Status};
+use tern_engine::{Envelope, Group, MessageFault, Mode, Pattern, RequestId, StartedMessage, Status};
 use tern_mem::{Datatype, UserBuf};
 use tern_transport::MulticastGroup;
 
@@ -304,13 +304,13 @@ pub(super) struct EnginePort<'a> {
 impl EnginePort<'_> {
     fn started(
         &mut self,
-        started: StartedSend,
+        started: StartedMessage,
         rank: Option<u32>,
         expected: Option<u64>,
     ) -> Option<PortMessage> {
         match started {
-            StartedSend::Pending(id) => Some(PortMessage { id, rank, expected, listens_to: None }),
-            StartedSend::Done(status) => {
+            StartedMessage::Pending(id) => Some(PortMessage { id, rank, expected, listens_to: None }),
+            StartedMessage::Done(status) => {
                 self.bindings.note(&status, expected);
                 None
             }

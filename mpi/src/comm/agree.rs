@@ -6,7 +6,7 @@ use crate::core::process::enter;
 use crate::core::wait::{self, Waiting};
 use crate::limits::AGREEMENT_TAG;
 use tern_abi::MPI_ERR_OTHER;
-use tern_engine::{Envelope, Group, Mode, Pattern, StartedSend, Status};
+use tern_engine::{Envelope, Group, Mode, Pattern, StartedMessage, Status};
 use tern_mem::UserBuf;
 use tern_transport::Peer;
 
@@ -182,7 +182,7 @@ impl Participants {
         Ok(bytes_of(&into, len))
     }
 
-    fn start_receive(&self, from: u32, into: &UserBuf) -> Result<StartedSend> {
+    fn start_receive(&self, from: u32, into: &UserBuf) -> Result<StartedMessage> {
         let pattern = Pattern { context: self.context, source: self.name(from), tag: self.tag };
         Ok(enter().engine()?.receive(pattern, into, 0))
     }
@@ -197,10 +197,10 @@ impl Participants {
         self.finish(sent)
     }
 
-    fn finish(&self, started: StartedSend) -> Result {
+    fn finish(&self, started: StartedMessage) -> Result {
         let status = match started {
-            StartedSend::Done(status) => status,
-            StartedSend::Pending(id) => wait::until(
+            StartedMessage::Done(status) => status,
+            StartedMessage::Pending(id) => wait::until(
                 enter(),
                 |_| Waiting { detail: "agreeing".into(), ..Waiting::collective(self.call, self.context) },
                 |process| process.engine_mut()?.test(id),

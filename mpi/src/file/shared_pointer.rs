@@ -13,7 +13,7 @@ use crate::core::wait::{self, Waiting};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use tern_abi::*;
-use tern_engine::{ANY_SOURCE, Envelope, Mode, Pattern, StartedSend};
+use tern_engine::{ANY_SOURCE, Envelope, Mode, Pattern, StartedMessage};
 use tern_mem::UserBuf;
 use tern_shm::{JobMemory, Reservation};
 
@@ -99,7 +99,7 @@ fn ask(call: &'static str, facts: &FileFacts, more: u64) -> Result<u64> {
 pub struct SharedPointerServer {
     facts: Arc<FileFacts>,
     question: UserBuf,
-    asked: Option<StartedSend>,
+    asked: Option<StartedMessage>,
 }
 
 impl SharedPointerServer {

@@ -4,7 +4,7 @@ use crate::core::engine::ProcessEngine;
 use std::ffi::c_void;
 use std::ops::Range;
 use tern_abi::*;
-use tern_engine::{RequestId, StartedSend, Status};
+use tern_engine::{RequestId, StartedMessage, Status};
 use tern_mem::UserBuf;
 
 /// Whose buffer it is (MPI 5.0 section 3.6).
@@ -97,12 +97,12 @@ impl Buffers {
     }
 
     /// A message was sent from `place` and stays there until it has left.
-    pub fn note(&mut self, owner: BufferOwner, place: Range<usize>, started: StartedSend) {
+    pub fn note(&mut self, owner: BufferOwner, place: Range<usize>, started: StartedMessage) {
         let number = self.messages;
         let Some(attached) = self.get(owner) else { return };
         match started {
-            StartedSend::Pending(request) => attached.keep(BufferedMessage { place, request, number }),
-            StartedSend::Done(status) => attached.ended(&status),
+            StartedMessage::Pending(request) => attached.keep(BufferedMessage { place, request, number }),
+            StartedMessage::Done(status) => attached.ended(&status),
         }
         self.messages += 1;
     }

@@ -8,7 +8,7 @@ use crate::p2p::request::Callback;
 use crate::p2p::status;
 use std::ffi::c_int;
 use tern_abi::*;
-use tern_engine::StartedSend;
+use tern_engine::StartedMessage;
 
 entry! {
     /// Asks to give a communication up. It still has to be completed, and its status says whether it was.
@@ -36,7 +36,7 @@ fn cancel(process: &mut Process, request: MPI_Request) -> Result<Option<Callback
 
 impl Process {
     /// Tries to cancel messages.
-    pub fn cancel_all(&mut self, what: &[StartedSend]) -> Result {
+    pub fn cancel_all(&mut self, what: &[StartedMessage]) -> Result {
         for &started in what {
             self.cancel_started(started);
         }

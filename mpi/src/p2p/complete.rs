@@ -16,7 +16,7 @@ use crate::p2p::request::{Callback, Progress, no_request};
 use crate::p2p::status::{self, StatusArray, StatusOut};
 use std::ffi::c_int;
 use tern_abi::*;
-use tern_engine::{RequestId, StartedSend, Status, slab::Id};
+use tern_engine::{RequestId, StartedMessage, Status, slab::Id};
 
 entry! {
     /// Waits for one request (section 3.7.3).
@@ -487,9 +487,13 @@ fn peek_now(call: &'static str, request: MPI_Request, status: StatusOut<'_>) -> 
 impl Process {
     /// What a handle of a plain message stands for; `None` if it is another kind of request.
     #[inline]
-    pub(crate) fn plain(&mut self, request: MPI_Request) -> Result<Option<StartedSend>> {
+    pub(crate) fn plain(&mut self, request: MPI_Request) -> Result<Option<StartedMessage>> {
         let Some(id) = plain_id(request) else { return Ok(None) };
-        if self.engine()?.exists(id) { Ok(Some(StartedSend::Pending(id))) } else { Err(no_request(request)) }
+        if self.engine()?.exists(id) {
+            Ok(Some(StartedMessage::Pending(id)))
+        } else {
+            Err(no_request(request))
+        }
     }
 
     /// Whether a completion call would end for this request.

@@ -13,7 +13,7 @@ use crate::p2p::request::handle_of;
 use crate::p2p::status::StatusOut;
 use std::ffi::c_int;
 use tern_abi::*;
-use tern_engine::{Envelope, Mode, Pattern, RequestId, StartedSend, Status};
+use tern_engine::{Envelope, Mode, Pattern, RequestId, StartedMessage, Status};
 use tern_mem::{ContiguousBuf, UserBuf};
 use tern_transport::{AM_INLINE_BYTES_MAX, Peer};
 
@@ -100,11 +100,11 @@ pub fn no_process() -> MPI_Status {
 }
 
 /// What became of a receive from `MPI_PROC_NULL`, in the engine's words.
-pub const FROM_NO_PROCESS: StartedSend =
-    StartedSend::Done(Status { source: MPI_PROC_NULL as u32, tag: MPI_ANY_TAG, ..Status::EMPTY });
+pub const FROM_NO_PROCESS: StartedMessage =
+    StartedMessage::Done(Status { source: MPI_PROC_NULL as u32, tag: MPI_ANY_TAG, ..Status::EMPTY });
 
 /// What became of a send to `MPI_PROC_NULL`.
-pub const TO_NO_PROCESS: StartedSend = StartedSend::Done(Status::EMPTY);
+pub const TO_NO_PROCESS: StartedMessage = StartedMessage::Done(Status::EMPTY);
 
 /// A send that has passed its checks: what the engine is told, now or at each start of a persistent request.
 #[derive(Clone, Debug)]
@@ -170,7 +170,7 @@ fn nothing_moves<T>(process: &Process, message: &MessageArguments) -> Result<Opt
 impl CheckedSend {
     /// Hands it to the engine.
     #[inline]
-    pub fn start(&self, process: &mut Process, mode: Mode) -> Result<StartedSend> {
+    pub fn start(&self, process: &mut Process, mode: Mode) -> Result<StartedMessage> {
         Ok(process.engine()?.send(mode, self.peer, self.envelope, &self.buf, self.signature))
     }
 }
@@ -178,7 +178,7 @@ impl CheckedSend {
 impl CheckedReceive {
     /// Hands it to the engine.
     #[inline]
-    pub fn start(&self, process: &mut Process) -> Result<StartedSend> {
+    pub fn start(&self, process: &mut Process) -> Result<StartedMessage> {
         Ok(process.engine()?.receive(self.pattern, &self.buf, self.signature))
     }
 }
@@ -189,7 +189,7 @@ pub fn start_send(
     process: &mut Process,
     mode: Mode,
     message: &MessageArguments,
-) -> Result<Option<StartedSend>> {
+) -> Result<Option<StartedMessage>> {
     match outbound(process, message)? {
         // In registers, not by way of the structure: this is the path of every send.
         Some(CheckedSend { peer, envelope, buf, signature }) => {
@@ -201,7 +201,7 @@ pub fn start_send(
 
 /// Starts a receive; `None` if it is from `MPI_PROC_NULL`.
 #[inline]
-pub fn start_receive(process: &mut Process, message: &MessageArguments) -> Result<Option<StartedSend>> {
+pub fn start_receive(process: &mut Process, message: &MessageArguments) -> Result<Option<StartedMessage>> {
     match inbound(process, message)? {
         Some(CheckedReceive { pattern, buf, signature }) => {
             Ok(Some(process.engine()?.receive(pattern, &buf, signature)))
@@ -306,11 +306,11 @@ fn receive_contiguous(message: MessageArguments, status: StatusOut<'_>) -> Resul
         return receive(process, message, status);
     };
     let id = match start_contiguous(&mut process, pattern, &buf.into()) {
-        Some(StartedSend::Done(received)) => {
+        Some(StartedMessage::Done(received)) => {
             status.store_from(&received);
             return Ok(());
         }
-        Some(StartedSend::Pending(id)) => id,
+        Some(StartedMessage::Pending(id)) => id,
         None => return receive(process, message, status),
     };
     finish(&await_message(process, "MPI_Recv", message, id), status)
@@ -318,7 +318,7 @@ fn receive_contiguous(message: MessageArguments, status: StatusOut<'_>) -> Resul
 
 /// The shortest way of a blocking receive. `None`: nothing has happened, since a message waits for its receive.
 #[inline(always)]
-fn start_contiguous(process: &mut Process, pattern: Pattern, buf: &UserBuf) -> Option<StartedSend> {
+fn start_contiguous(process: &mut Process, pattern: Pattern, buf: &UserBuf) -> Option<StartedMessage> {
     let listens = process.waiting.listens;
     let polls_max =
         if process.objects.collectives.is_empty() && !several() { process.waiting.polls_at_once } else { 1 };
@@ -326,7 +326,7 @@ fn start_contiguous(process: &mut Process, pattern: Pattern, buf: &UserBuf) -> O
     if !listens && let Some(started) = engine.receive_next(pattern, buf, polls_max) {
         return Some(started);
     }
-    engine.post_if_unmatched(pattern, buf.clone()).map(StartedSend::Pending)
+    engine.post_if_unmatched(pattern, buf.clone()).map(StartedMessage::Pending)
 }
 
 /// The shortest way of a non-blocking receive, while no message waits for its receive. `None`: nothing has happened.
@@ -341,8 +341,8 @@ fn receive_later(process: &mut Process, message: &MessageArguments) -> Option<Re
 #[inline(never)]
 fn receive(mut process: LockGuard, message: MessageArguments, status: StatusOut<'_>) -> Result {
     let received = match start_receive(&mut process, &message)? {
-        Some(StartedSend::Done(received)) => received,
-        Some(StartedSend::Pending(id)) => await_message(process, "MPI_Recv", message, id),
+        Some(StartedMessage::Done(received)) => received,
+        Some(StartedMessage::Pending(id)) => await_message(process, "MPI_Recv", message, id),
         None => {
             status.store(&no_process());
             return Ok(());
@@ -381,11 +381,11 @@ fn send_longer(call: &'static str, mode: Mode, message: MessageArguments) -> Res
 #[inline(never)]
 fn send_general(mut process: LockGuard, call: &'static str, mode: Mode, message: MessageArguments) -> Result {
     match start_send(&mut process, mode, &message)? {
-        Some(StartedSend::Pending(id)) => {
+        Some(StartedMessage::Pending(id)) => {
             let sent = await_message(process, call, message, id);
             sent.fault.map_or(Ok(()), |fault| Err(explain(fault, &sent)))
         }
-        Some(StartedSend::Done(_)) | None => Ok(()),
+        Some(StartedMessage::Done(_)) | None => Ok(()),
     }
 }
 
@@ -438,7 +438,7 @@ pub fn await_message(
             let size =
                 process.objects.types.size_of(message.datatype).saturating_mul(message.count.max(0) as u64);
             let receives =
-                process.describe_started(StartedSend::Pending(id)).is_some_and(|what| what.receive);
+                process.describe_started(StartedMessage::Pending(id)).is_some_and(|what| what.receive);
             Waiting {
                 receives,
                 ..Waiting::message(call, context, message.rank, message.tag, size).of(handle_of(id))

@@ -273,8 +273,8 @@ fn ticks() -> u64 {
 
 fn from_none() -> Status {
     match crate::p2p::messages::FROM_NO_PROCESS {
-        tern_engine::StartedSend::Done(status) => status,
-        tern_engine::StartedSend::Pending(_) => Status::EMPTY,
+        tern_engine::StartedMessage::Done(status) => status,
+        tern_engine::StartedMessage::Pending(_) => Status::EMPTY,
     }
 }
 

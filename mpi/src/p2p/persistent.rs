@@ -15,14 +15,14 @@ use crate::p2p::request::{Callback, Progress, Request, no_persistent, no_request
 use crate::p2p::status;
 use std::ffi::c_int;
 use tern_abi::*;
-use tern_engine::{Mode, StartedSend, engine::Description};
+use tern_engine::{Mode, StartedMessage, engine::Description};
 
 /// A persistent request. It keeps what its datatype and communicator were when it was made: both may be freed.
 #[derive(Debug)]
 pub struct Persistent {
     what: PersistentStart,
     /// What the current start has started; inactive without one.
-    active: Option<StartedSend>,
+    active: Option<StartedMessage>,
 }
 
 /// What a start starts.
@@ -33,7 +33,7 @@ enum PersistentStart {
     Buffered(MPI_Comm, CheckedSend),
     Receive(CheckedReceive),
     /// Nothing: with `MPI_PROC_NULL`, this is how it ends.
-    Nothing(StartedSend),
+    Nothing(StartedMessage),
 }
 
 entry! {
@@ -195,7 +195,7 @@ impl Request for Persistent {
         process.describe_started(self.active?)
     }
 
-    fn parts(&self) -> Vec<StartedSend> {
+    fn parts(&self) -> Vec<StartedMessage> {
         self.active.into_iter().collect()
     }
 

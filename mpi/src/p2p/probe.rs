@@ -18,7 +18,7 @@ use crate::p2p::request::waiting_for;
 use crate::p2p::status::{self, StatusOut};
 use std::ffi::c_int;
 use tern_abi::*;
-use tern_engine::{Pattern, Probed, StartedSend, Status};
+use tern_engine::{Pattern, Probed, StartedMessage, Status};
 
 entry! {
     /// Waits for a message and leaves it where it is (section 3.8.1).
@@ -93,8 +93,8 @@ entry! {
         let mut process = enter();
         let (started, place) = receive(&mut process, buf.into(), count.into(), datatype, message)?;
         let received = match started {
-            StartedSend::Done(received) => received,
-            StartedSend::Pending(id) => wait::until(
+            StartedMessage::Done(received) => received,
+            StartedMessage::Pending(id) => wait::until(
                 process,
                 |process| {
                     waiting_for(process, "MPI_Mrecv", process.describe_started(started)).of(handle_of(id))
@@ -170,7 +170,7 @@ fn receive(
     count: i64,
     datatype: MPI_Datatype,
     handle: &mut MPI_Message,
-) -> Result<(StartedSend, MPI_Comm)> {
+) -> Result<(StartedMessage, MPI_Comm)> {
     process.engine()?;
     let found = find(process, *handle)?;
     let place = found.map_or(MPI_COMM_SELF, |found| found.comm);

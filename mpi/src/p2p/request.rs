@@ -14,7 +14,7 @@ use crate::p2p::fault::explain;
 use crate::p2p::status::{self, StatusArray};
 use std::any::Any;
 use tern_abi::*;
-use tern_engine::{ANY_SOURCE, ANY_TAG, MessageFault, StartedSend, Status, engine::Description, slab::Id};
+use tern_engine::{ANY_SOURCE, ANY_TAG, MessageFault, StartedMessage, Status, engine::Description, slab::Id};
 
 /// A request that is not simply one message.
 ///
@@ -72,7 +72,7 @@ pub trait Request: Any {
     }
 
     /// The messages that it consists of.
-    fn parts(&self) -> Vec<StartedSend> {
+    fn parts(&self) -> Vec<StartedMessage> {
         Vec::new()
     }
 
@@ -186,10 +186,10 @@ pub enum Progress {
 impl Process {
     /// The handle of what has just been started.
     #[inline]
-    pub fn request(&mut self, started: StartedSend) -> Result<MPI_Request> {
+    pub fn request(&mut self, started: StartedMessage) -> Result<MPI_Request> {
         match started {
-            StartedSend::Pending(id) => Ok(handle_of(id)),
-            StartedSend::Done(status) => Ok(handle_of(self.engine()?.ended(status))),
+            StartedMessage::Pending(id) => Ok(handle_of(id)),
+            StartedMessage::Done(status) => Ok(handle_of(self.engine()?.ended(status))),
         }
     }
 
@@ -295,48 +295,48 @@ pub fn handle_of(id: Id) -> MPI_Request {
 }
 
 /// The handle of what the engine has started, if it goes on by itself.
-pub fn handle_of_started(started: StartedSend) -> Option<MPI_Request> {
-    if let StartedSend::Pending(id) = started { Some(handle_of(id)) } else { None }
+pub fn handle_of_started(started: StartedMessage) -> Option<MPI_Request> {
+    if let StartedMessage::Pending(id) = started { Some(handle_of(id)) } else { None }
 }
 
 /// What an object has started in the engine, or what the engine did at once.
 impl Process {
     /// How it ended, if it has; it is gone then.
     #[inline]
-    pub fn take_started(&mut self, started: StartedSend) -> Option<Status> {
+    pub fn take_started(&mut self, started: StartedMessage) -> Option<Status> {
         match started {
-            StartedSend::Done(status) => Some(status),
-            StartedSend::Pending(id) => self.engine_mut()?.test(id),
+            StartedMessage::Done(status) => Some(status),
+            StartedMessage::Pending(id) => self.engine_mut()?.test(id),
         }
     }
 
     /// How it ended, if it has; it stays.
-    pub fn peek_started(&self, started: StartedSend) -> Option<Status> {
+    pub fn peek_started(&self, started: StartedMessage) -> Option<Status> {
         match started {
-            StartedSend::Done(status) => Some(status),
-            StartedSend::Pending(id) => self.engine_ref()?.peek(id),
+            StartedMessage::Done(status) => Some(status),
+            StartedMessage::Pending(id) => self.engine_ref()?.peek(id),
         }
     }
 
     /// It completes by itself, and nobody will ask.
-    pub fn detach_started(&mut self, started: StartedSend) {
-        if let (StartedSend::Pending(id), Some(engine)) = (started, self.engine_mut()) {
+    pub fn detach_started(&mut self, started: StartedMessage) {
+        if let (StartedMessage::Pending(id), Some(engine)) = (started, self.engine_mut()) {
             engine.detach(id);
         }
     }
 
     /// Tries to cancel it.
-    pub fn cancel_started(&mut self, started: StartedSend) {
-        if let (StartedSend::Pending(id), Some(engine)) = (started, self.engine_mut()) {
+    pub fn cancel_started(&mut self, started: StartedMessage) {
+        if let (StartedMessage::Pending(id), Some(engine)) = (started, self.engine_mut()) {
             engine.cancel(id);
         }
     }
 
     /// What it is, for a person.
-    pub fn describe_started(&self, started: StartedSend) -> Option<Description> {
+    pub fn describe_started(&self, started: StartedMessage) -> Option<Description> {
         match started {
-            StartedSend::Done(_) => None,
-            StartedSend::Pending(id) => self.engine_ref()?.describe(id),
+            StartedMessage::Done(_) => None,
+            StartedMessage::Pending(id) => self.engine_ref()?.describe(id),
         }
     }
 }

@@ -13,16 +13,16 @@ use crate::p2p::request::{Callback, Progress, Request, handle_of_started};
 use crate::p2p::status::{self, StatusOut};
 use std::ffi::c_int;
 use tern_abi::*;
-use tern_engine::{Mode, StartedSend, engine::Description};
+use tern_engine::{Mode, StartedMessage, engine::Description};
 use tern_mem::UserBuf;
 
 /// A send and a receive that are one request. Its status is the receive's.
 #[derive(Clone, Copy, Debug)]
 pub struct SendrecvRequest {
     /// The receive.
-    receive: StartedSend,
+    receive: StartedMessage,
     /// The send.
-    send: StartedSend,
+    send: StartedMessage,
 }
 
 entry! {
@@ -168,7 +168,7 @@ impl SendrecvRequest {
         self.both().into_iter().all(|part| process.peek_started(part).is_some())
     }
 
-    fn both(&self) -> [StartedSend; 2] {
+    fn both(&self) -> [StartedMessage; 2] {
         [self.receive, self.send]
     }
 }
@@ -205,7 +205,7 @@ impl Request for SendrecvRequest {
         process.describe_started(open)
     }
 
-    fn parts(&self) -> Vec<StartedSend> {
+    fn parts(&self) -> Vec<StartedMessage> {
         self.both().into()
     }
 

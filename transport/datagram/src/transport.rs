@@ -17,7 +17,9 @@ use super::outbox::{Marks, MessageDestination, UrtpOutbox, mark};
 use super::probe::{Observation, PROBE_GROUP, Probing};
 use crate::limits::*;
 use tern_transport::socket_bell::SocketBell;
-use tern_transport::{Am, Doorbell, Full, Limits, MulticastGroup, Peer, Sink, Taken, Token, Transport};
+use tern_transport::{
+    Am, Doorbell, Failure, Full, Limits, MulticastGroup, Peer, Sink, Taken, Token, Transport,
+};
 
 type AnyLink = Box<dyn Link + Send>;
 
@@ -44,7 +46,7 @@ pub struct Urtp {
     expects: bool,
     /// See [`Urtp::has_unsignaled`].
     unsignaled: bool,
-    lost: Option<String>,
+    lost: Option<Failure>,
     probing: Option<Probing>,
 }
 
@@ -139,8 +141,8 @@ impl Urtp {
     }
 
     /// What does not work any more: the job cannot go on.
-    pub fn failure(&self) -> Option<&str> {
-        self.lost.as_deref()
+    pub fn failure(&self) -> Option<&Failure> {
+        self.lost.as_ref()
     }
 
     /// Whether the protocol has something to do though the program does not call: somebody must poll.
@@ -195,7 +197,8 @@ impl Urtp {
     }
 
     fn fail(&mut self, error: io::Error) -> bool {
-        self.lost.get_or_insert_with(|| format!("the sockets for multicast do not work any more: {error}"));
+        let why = || format!("the sockets for multicast do not work any more: {error}");
+        self.lost.get_or_insert_with(|| Failure { peer: self.me, why: why() });
         false
     }
 
@@ -265,7 +268,8 @@ impl Urtp {
 
     fn look_at_events(&mut self) {
         while let Some(UrtpEvent::Lost(peer)) = self.channel.endpoint.poll_event() {
-            self.lost.get_or_insert_with(|| format!("rank {peer} does not answer multicasts any more"));
+            let why = || format!("rank {peer} does not answer multicasts any more");
+            self.lost.get_or_insert_with(|| Failure { peer, why: why() });
         }
     }
 }

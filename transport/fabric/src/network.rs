@@ -263,10 +263,7 @@ impl Network {
     }
 
     pub(super) fn failure(&self) -> Option<Failure> {
-        let of_packets = || {
-            let why = self.packets.as_ref()?.urtp.failure()?.to_owned();
-            Some(Failure { peer: self.me, why })
-        };
+        let of_packets = || self.packets.as_ref()?.urtp.failure().cloned();
         let of_ofi = || self.ofi.as_ref()?.failure().cloned();
         self.tcp.failure().cloned().or_else(of_ofi).or_else(of_packets)
     }

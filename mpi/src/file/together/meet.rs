@@ -2,7 +2,7 @@
 
 use super::super::facts::FileFacts;
 use crate::core::process::Process;
-use tern_engine::{Envelope, Mode, Pattern, StartedSend};
+use tern_engine::{Envelope, Mode, Pattern, StartedMessage};
 use tern_mem::UserBuf;
 
 /// Tag of these messages on the file's own context.
@@ -17,8 +17,8 @@ pub(super) struct FileMeeting {
 }
 
 struct MeetingRound {
-    sent: Option<StartedSend>,
-    received: Option<StartedSend>,
+    sent: Option<StartedMessage>,
+    received: Option<StartedMessage>,
     into: UserBuf,
 }
 
@@ -65,7 +65,7 @@ impl FileMeeting {
 }
 
 /// Whether a message has ended; it is asked for once.
-pub(super) fn is_over(process: &mut Process, started: &mut Option<StartedSend>) -> bool {
+pub(super) fn is_over(process: &mut Process, started: &mut Option<StartedMessage>) -> bool {
     if let Some(going) = *started
         && process.take_started(going).is_some()
     {

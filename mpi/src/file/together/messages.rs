@@ -11,7 +11,7 @@ use crate::core::process::Process;
 use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
-use tern_engine::{Envelope, Mode, Pattern, StartedSend};
+use tern_engine::{Envelope, Mode, Pattern, StartedMessage};
 use tern_io::access::StreamPart;
 use tern_io::storage::{read_all, write_all};
 use tern_io::view::FileRun;
@@ -76,11 +76,11 @@ struct ToAggregator {
     left: Range<u64>,
     /// The last message has been sent.
     is_last: bool,
-    sent: Option<StartedSend>,
+    sent: Option<StartedMessage>,
     /// The pieces that are asked for.
     asked: Vec<FileRun>,
     answer: UserBuf,
-    received: Option<StartedSend>,
+    received: Option<StartedMessage>,
 }
 
 /// What it does as one that has a window.
@@ -105,8 +105,8 @@ enum WindowStage {
 struct FromRank {
     rank: u32,
     buf: Option<UserBuf>,
-    received: Option<StartedSend>,
-    answered: Option<StartedSend>,
+    received: Option<StartedMessage>,
+    answered: Option<StartedMessage>,
     is_last: bool,
     is_done: bool,
 }
@@ -348,7 +348,7 @@ fn send(
     to: u32,
     tag: i32,
     message: &UserBuf,
-) -> StartedSend {
+) -> StartedMessage {
     let envelope = Envelope { context: facts.context, source: facts.me, tag };
     let peer = facts.group.peer(to).expect("a rank of the file");
     engine.send(Mode::Standard, peer, envelope, message, 0)

@@ -6,7 +6,7 @@ use crate::core::wait::{self, Waiting};
 use crate::limits::BOARD_LOOKED_AT_MAX;
 use crate::p2p::request::{Request, handle_of_started, waiting_for};
 use tern_abi::*;
-use tern_engine::{StartedSend, engine::Description};
+use tern_engine::{StartedMessage, engine::Description};
 
 /// Several requests that a call waits for.
 pub(super) struct Several<'a> {
@@ -62,7 +62,7 @@ fn object(process: &Process, request: MPI_Request) -> Option<&dyn Request> {
 /// The message that a request is or, of several, the one that is still under way.
 fn described(process: &Process, request: MPI_Request) -> Option<Description> {
     match plain_id(request) {
-        Some(id) => process.describe_started(StartedSend::Pending(id)),
+        Some(id) => process.describe_started(StartedMessage::Pending(id)),
         None => object(process, request)?.described(process),
     }
 }
@@ -70,7 +70,7 @@ fn described(process: &Process, request: MPI_Request) -> Option<Description> {
 /// Whether a completion call would wait for it.
 fn is_pending(process: &Process, request: MPI_Request) -> bool {
     match plain_id(request) {
-        Some(id) => process.peek_started(StartedSend::Pending(id)).is_none(),
+        Some(id) => process.peek_started(StartedMessage::Pending(id)).is_none(),
         None => object(process, request).is_some_and(|object| object.is_pending(process, request)),
     }
 }
