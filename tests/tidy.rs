@@ -2,6 +2,7 @@
 
 #![forbid(unsafe_code)]
 
+use std::collections::HashSet;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
@@ -147,6 +148,28 @@ fn no_path_of_a_developers_machine_is_named() {
     judge(find_words(&words, |source| {
         source.is_code() || source.is(&[".md", ".toml", "Makefile", ".ci/run"])
     }));
+}
+
+/// A file that was moved keeps its old name in others' comments.
+#[test]
+fn comments_name_sources_that_exist() {
+    let sources = sources();
+    let leaf = |name: &str| name.rsplit('/').next().unwrap_or_default().to_owned();
+    let known: HashSet<String> = sources.iter().map(|source| leaf(&source.name)).collect();
+    // The other test of sources invents some.
+    let rust = sources.iter().filter(|source| source.is(&[".rs"]) && source.name != "tests/imports.rs");
+    let mut complaints = Vec::new();
+    for source in rust {
+        for (number, line) in source.text.lines().enumerate() {
+            let Some((_, comment)) = line.split_once("//") else { continue };
+            for word in comment.split('`').filter(|word| word.ends_with(".rs") && !word.contains(' ')) {
+                if !known.contains(&leaf(word)) {
+                    complaints.push(format!("{}:{}: there is no {word}", source.name, number + 1));
+                }
+            }
+        }
+    }
+    judge(complaints);
 }
 
 fn find_words(words: &[&str], wanted: impl Fn(&Source) -> bool) -> Vec<String> {

@@ -1,4 +1,4 @@
-//! Communicators: the object behind a handle. The entry points of chapter 7 are in `comm_make.rs`, `comm_query.rs` and
+//! Communicators: the object behind a handle. The entry points of chapter 7 are in `make.rs`, `query.rs` and
 //! `intercomm.rs`.
 
 use crate::coll::shm_comm_place::ShmCommPlace;

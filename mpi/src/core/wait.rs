@@ -28,7 +28,6 @@ use crate::core::process::{LockGuard, Phase, Process, die, enter, phase};
 use crate::limits::*;
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
-
 use tern_transport::{Doorbell, Peer};
 
 /// What a call waits for, and how it learns of it.

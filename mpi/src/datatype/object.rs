@@ -1,5 +1,5 @@
 //! Datatypes: the objects behind the handles of chapter 5 (MPI 5.0). What they are is in `tern_mem::datatype`; the
-//! entry points are in `datatype_make.rs`, `datatype_query.rs`, `pack.rs` and `elements.rs`.
+//! entry points are in `make.rs`, `query.rs`, `pack.rs` and `elements.rs`.
 
 use crate::comm::attribute_values::Attributes;
 use crate::core::engine::ProcessEngine;

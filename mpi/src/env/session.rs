@@ -1,5 +1,5 @@
 //! Sessions (MPI 5.0 section 11.3): MPI without `MPI_COMM_WORLD`, from process sets to groups to communicators
-//! (`comm_from_group.rs`).
+//! (`comm/from_group.rs`).
 
 mod object;
 
