@@ -207,29 +207,16 @@ const WITHOUT_FLOODS: &[&str] = &[
     "coll_data",
     "session_after",
 ];
-/// The same, and one that does.
-const WITHOUT_LONG_FLOODS: &[&str] = &[
-    "p2p_blocking",
-    "p2p_buffered",
-    "p2p_cancel",
-    "p2p_completion",
-    "p2p_modes",
-    "p2p_nonblocking",
-    "p2p_ordering",
-    "p2p_persistent",
-    "p2p_probe",
-    "p2p_sendrecv",
-    "coll_data",
-    "session_after",
-];
 /// With two threads of this provider's own for each rank, a flood takes minutes on two cores.
 const OFI_SOCKETS: Instance = Instance {
     name: "ofi-sockets",
     environment: &[("TERN_TRANSPORT", "ofi"), ("TERN_OFI_PROVIDER", "sockets")],
-    programs: WITHOUT_LONG_FLOODS,
+    programs: WITHOUT_FLOODS,
     ranks: Ranks::ONE_OF_FEW,
     ..OFI
 };
+/// A short one does not.
+const OFI_SOCKETS_FLOODED: Instance = Instance { programs: &["p2p_nonblocking"], ..OFI_SOCKETS };
 
 /// Where many ranks send at once, this provider loses packets (decision record 0025). Four do not bring it there.
 const RXD_RANKS_MAX: usize = 4;
@@ -294,6 +281,7 @@ pub(crate) const INSTANCES: &[Instance] = &[
     URTP_WINDOWS,
     OFI,
     OFI_SOCKETS,
+    OFI_SOCKETS_FLOODED,
     OFI_RXD,
     OFI_RXD_FLOODED,
     OFI_SHM,
