@@ -120,11 +120,9 @@ impl<T: Transport> Engine<T> {
         let len = buf.len();
         let zero_copy = self.transport.zero_copy_eager_bytes_max(peer);
         let zero_copy = self.settings().zero_copy_bytes_max(zero_copy);
-        let at_hand = self.transport.eager_bytes_at_hand(peer);
-        let of_peer = self.peer_state(peer).limits;
-        let at_hand = self.settings().eager_bytes_at_hand(&of_peer, at_hand);
+        let copied = self.copied_bytes_max(peer, len);
         let state = self.peer_state(peer);
-        let limits = EagerLimits { copied: at_hand.max(state.eager_bytes_max as usize), zero_copy };
+        let limits = EagerLimits { copied, zero_copy };
         let message = OutgoingMessage { mode, len, signed: signature != 0 };
         match begins_as(message, limits, || buf.as_contiguous().is_some()) {
             offer @ Outgoing::Offer { .. } => offer,
@@ -134,6 +132,17 @@ impl<T: Transport> Engine<T> {
                 Outgoing::Offer { flags: if mode == Mode::Ready { FLAG_READY_MODE } else { 0 } }
             }
         }
+    }
+
+    /// Bytes up to which a message of `len` bytes goes at once and is copied. Only a longer one asks what the transport has at hand.
+    fn copied_bytes_max(&mut self, peer: Peer, len: usize) -> usize {
+        let state = self.peer_state(peer);
+        let (limits, usual) = (state.limits, state.eager_bytes_max as usize);
+        if len <= usual {
+            return usual;
+        }
+        let at_hand = self.transport.eager_bytes_at_hand(peer);
+        self.settings().eager_bytes_at_hand(&limits, at_hand).max(usual)
     }
 
     /// What to tell the caller of a request that has just been made.

@@ -64,8 +64,6 @@ pub struct Shm {
     cells: CellPool,
     /// Payload bytes of the longest message that goes without asking in any case.
     eager_bytes_max: usize,
-    /// Longer ones may, into cells that have just been read.
-    sends_hot_cells: bool,
     store_tuner: StoreTuner,
     cooperative_copies: CooperativeCopies,
     path_tuner: PathTuner,
@@ -174,7 +172,6 @@ impl Shm {
             queue_stub: NonNull::from(&segment.control(me).queue_stub),
             cells: CellPool::new(&segment, me, oversubscribed),
             eager_bytes_max: config.clamped().shm_eager_bytes_max(oversubscribed),
-            sends_hot_cells: config.copies.by_cells(),
             store_tuner: StoreTuner::default(),
             cooperative_copies: CooperativeCopies::new(segment.clone(), me),
             path_tuner: PathTuner::new(config.copies),
@@ -444,13 +441,8 @@ impl Transport for Shm {
     }
 
     fn eager_bytes_at_hand(&mut self, peer: Peer) -> usize {
-        match self.sends_hot_cells {
-            true => {
-                let hot = self.cells.hot_for(peer) as usize * self.config.cell_bytes as usize;
-                hot.min(self.config.shm_message_bytes_max())
-            }
-            false => 0,
-        }
+        let hot = self.cells.hot_for(peer) as usize * self.config.cell_bytes as usize;
+        hot.min(self.config.shm_message_bytes_max())
     }
 
     fn prefers_fragments(&mut self, peer: Peer, len: u64) -> bool {
