@@ -1,5 +1,6 @@
 #!/bin/sh
 # The short test: unit tests, and the C programs with every assertion, in shared memory and over TCP.
+# Each program runs once in each, with two ranks in one and three in the other.
 #
 #   scripts/check.sh PREFIX      where the library with assertions goes
 #
@@ -21,7 +22,7 @@ scripts/stage.sh --profile dev "$1"
 "$cargo" test --quiet --workspace --lib --bins >"$log" 2>&1 &
 unit_tests=$!
 status=0
-"${CARGO_TARGET_DIR:-target}/debug/tern-tests" --prefix "$1" --no-heavy --no-jobs --ranks 2 --ranks 3 \
+"${CARGO_TARGET_DIR:-target}/debug/tern-tests" --prefix "$1" --no-heavy --no-jobs --sample --ranks 2 --ranks 3 \
     --instance shm --instance tcp || status=$?
 if wait "$unit_tests"; then
     sed -n 's/^test result: ok\. \([0-9]*\) passed.*/\1/p' "$log" | awk '{ n += $1 } END { print n " unit tests passed" }'

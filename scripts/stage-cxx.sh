@@ -28,9 +28,9 @@ main() {
     trap 'rm -rf "$work"' EXIT
     checked_functions >"$work/checked.h"
     for source in "$sources"/*.cpp; do
-        $cxx -std=c++17 -O2 -fPIC -Wall -Wextra -Wno-cast-function-type -Wno-attributes -I"$include" -I"$work" -c "$source" \
-            -o "$work/$(basename "$source" .cpp).o" || fail "$source does not compile"
-    done
+        printf '%s\0' "$source" "$work/$(basename "$source" .cpp).o"
+    done | xargs -0 -n 2 -P "$(nproc)" "$root/scripts/compile.sh" "$cxx" -std=c++17 -O2 -fPIC -Wall -Wextra -Wno-cast-function-type \
+        -Wno-attributes -I"$include" -I"$work" -- || fail "a file does not compile; see above"
     library
 }
 

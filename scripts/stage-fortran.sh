@@ -35,15 +35,19 @@ main() {
 # Fortran, conversions of handles, is also an archive, from which mpicc links what a program uses.
 place_library() {
     for source in "$fortran"/glue/*.c; do
-        $cc -std=gnu11 -O2 -fPIC -Wall -Wextra -I"$root/abi/include" -I"$fortran/glue" -c "$source" \
-            -o "$work/$(basename "$source" .c).o" || fail "$source does not compile"
-    done
+        printf '%s\0' "$source" "$work/$(basename "$source" .c).o"
+    done | compile_all "$cc" -std=gnu11 -O2 -fPIC -Wall -Wextra -I"$root/abi/include" -I"$fortran/glue"
     $cc -shared -o "$work/libmpifort_abi.so.1" "$work"/*.o -Wl,-soname,libmpifort_abi.so.1 -Wl,--no-undefined \
         -Wl,-rpath,\$ORIGIN -Wl,--enable-new-dtags -L"$prefix/lib" -lmpi_abi -pthread || fail "libmpifort_abi does not link"
     put 755 "$work/libmpifort_abi.so.1" "$prefix/lib/libmpifort_abi.so.1"
     ln -sf libmpifort_abi.so.1 "$prefix/lib/libmpifort_abi.so"
     ${AR:-ar} -rcs "$work/libmpi_abi_c2f.a" "$work/handles.o" "$work/statuses.o" || fail "libmpi_abi_c2f.a cannot be made"
     put 644 "$work/libmpi_abi_c2f.a" "$prefix/lib/libmpi_abi_c2f.a"
+}
+
+# compile_all COMPILER FLAGS: compiles pairs of a source and its object, as many at once as there are cores.
+compile_all() {
+    xargs -0 -n 2 -P "$(nproc)" "$root/scripts/compile.sh" "$@" -- || fail "a file does not compile; see above"
 }
 
 # place_foreign FOLDER LIBRARY NAME: the same calls for programs of another MPI: mpif.h and the module mpi. The sources are
@@ -55,10 +59,9 @@ place_foreign() {
     for source in "$fortran"/glue/*.c "$root"/compat/fortran/*.c "$root/compat/$1"/fortran/*.c "$work/$1"/*.c; do
         [ "$1" = mpich ] || case $source in */glue/f08.c | */glue/large.c) continue ;; esac
         case $source in */glue/handles.c | */glue/statuses.c | */openmpi/fortran/f08.c | */\*.c) continue ;; esac
-        $cc -std=gnu11 -O2 -fPIC -w -DTERN_FOREIGN -I"$root/compat/$1/include" -I"$root/compat/$1/fortran" \
-            -I"$fortran/glue" -c "$source" \
-            -o "$work/$1/$(basename "$source" .c).o" || fail "$source does not compile for $1"
-    done
+        printf '%s\0' "$source" "$work/$1/$(basename "$source" .c).o"
+    done | compile_all "$cc" -std=gnu11 -O2 -fPIC -w -DTERN_FOREIGN -I"$root/compat/$1/include" -I"$root/compat/$1/fortran" \
+        -I"$fortran/glue"
     { other_names "$work/$1"/*.o; twins "$work/$1"/*.o; } >"$work/$1/names"
     [ "$1" != openmpi ] || { module_names "$work/$1"/*.o; extension_names "$work/$1"/*.o; } >>"$work/$1/names"
     [ "$1" != mpich ] || { large_names "$work/$1"/*.o; inner_names "$work/$1"/*.o; } >>"$work/$1/names"
@@ -226,8 +229,12 @@ compile_modules() {
     echo "stage: no Fortran compiler found: the modules are left to mpifort, all else is built" >&2
 }
 
-# put MODE FROM TO: a copy that appears at once.
+# put MODE FROM TO: a copy that appears at once. A file that has these bytes already keeps its date.
 put() {
+    if cmp -s "$2" "$3"; then
+        chmod "$1" "$3" || fail "cannot write $3"
+        return
+    fi
     cp "$2" "$3.new.$$" && chmod "$1" "$3.new.$$" && mv -f "$3.new.$$" "$3" || fail "cannot write $3"
 }
 

@@ -212,13 +212,18 @@ slim() {
     "${STRIP:-strip}" --strip-unneeded -o "$1.new.$$" "$1" && mv -f "$1.new.$$" "$1" || fail "cannot write $1"
 }
 
-# put MODE FROM TO: a copy that appears at once.
+# put MODE FROM TO: a copy that appears at once. A file that has these bytes already keeps its date.
 put() {
+    if cmp -s "$2" "$3"; then
+        chmod "$1" "$3" || fail "cannot write $3"
+        return
+    fi
     cp "$2" "$3.new.$$" && chmod "$1" "$3.new.$$" && mv -f "$3.new.$$" "$3" || fail "cannot write $3"
 }
 
 # share NAME OTHER: another name for a file in the same folder, or a copy where the file system has no such names.
 share() {
+    [ ! "${2%/*}/$1" -ef "$2" ] || return 0
     { ln "${2%/*}/$1" "$2.new.$$" 2>/dev/null || cp -p "${2%/*}/$1" "$2.new.$$"; } && mv -f "$2.new.$$" "$2" ||
         fail "cannot write $2"
 }
