@@ -6,8 +6,8 @@ use tern_transport::AM_INLINE_BYTES_MAX;
 pub const CREDIT_UNIT_BYTES: usize = 64;
 
 /// Unexpected-message memory that a receiver grants each peer unless `TERN_CREDIT_BYTES` says otherwise. The T3D's and BIP's
-/// windows are a few dozen messages; two mebibytes hold 32,768 short ones, so that ordinary programs never meet it. With
-/// half as much, 16,384 unexpected messages used it up, and what came after them took the three-way protocol: 0.5 µs each.
+/// windows are a few dozen messages; two mebibytes hold 32,768 short ones, so that ordinary programs never meet it. What comes
+/// after them takes the three-way protocol.
 pub const CREDIT_BYTES_DEFAULT: usize = 2 << 20;
 
 /// No window is smaller: one short message and its header must always fit.
@@ -21,13 +21,13 @@ pub const CREDIT_BYTES_MAX: usize = (u16::MAX as usize) * CREDIT_UNIT_BYTES;
 pub const CREDIT_RETURN_FRACTION: u32 = 2;
 
 /// Messages from this size on are fetched by the receiver where the transport can, rather than copied in and out of a cell.
-/// Measured: 8 KiB 1.1 µs against 1.9, 16 KiB 1.3 against 3.3; at 4 KiB both take the same, and a send that
-/// does not wait for its receive is what programs expect of short messages.
+/// At 4 KiB both take the same, and a send that does not wait for its receive is what programs expect of short messages
+/// (docs/decisions/0020-get-from-4-kib.md).
 pub const GET_BYTES_MIN_DEFAULT: usize = 4 * 1024 + 1;
 
 /// Contiguous messages from this size on are copied by both sides at once where the transport can. Below, the
 /// invitation costs more than the other core's help brings (docs/decisions/0009-copy-by-both-sides.md).
-pub const SHARE_BYTES_MIN_DEFAULT: usize = 32 * 1024;
+pub const COOPERATIVE_BYTES_MIN_DEFAULT: usize = 32 * 1024;
 
 /// Bytes of the engine's own at the head of a payload; with them a control message is one cache line.
 pub const EXTENDED_HEADER_BYTES_MAX: usize = 40;

@@ -66,7 +66,7 @@ pub(crate) fn begins_as(
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum RendezvousMethod {
     /// Both sides copy.
-    Share,
+    Cooperative,
     /// The receiver gets.
     Get,
     /// The sender puts.
@@ -83,12 +83,14 @@ pub fn choose(
     receiver_contiguous: bool,
     len: u64,
 ) -> RendezvousMethod {
-    let can_share = limits.cooperative_copy && sender_contiguous && receiver_contiguous;
+    let can_cooperate = limits.cooperative_copy && sender_contiguous && receiver_contiguous;
     let can_get = limits.get && sender_contiguous;
     let can_put = limits.put && receiver_contiguous;
     match settings.rendezvous {
-        Rendezvous::Both if can_share => RendezvousMethod::Share,
-        Rendezvous::Auto if can_share && len >= settings.share_bytes_min as u64 => RendezvousMethod::Share,
+        Rendezvous::Cooperative if can_cooperate => RendezvousMethod::Cooperative,
+        Rendezvous::Auto if can_cooperate && len >= settings.cooperative_bytes_min as u64 => {
+            RendezvousMethod::Cooperative
+        }
         Rendezvous::Auto | Rendezvous::Get if can_get => RendezvousMethod::Get,
         Rendezvous::Auto | Rendezvous::Put if can_put => RendezvousMethod::Put,
         _ => RendezvousMethod::Stream,
@@ -118,8 +120,8 @@ mod tests {
     #[test]
     fn the_way_follows_from_the_buffers_and_the_transport() {
         let auto = EngineSettings::default();
-        let large = auto.share_bytes_min as u64;
-        assert_eq!(choose(&auto, &ALL, true, true, large), RendezvousMethod::Share);
+        let large = auto.cooperative_bytes_min as u64;
+        assert_eq!(choose(&auto, &ALL, true, true, large), RendezvousMethod::Cooperative);
         assert_eq!(choose(&auto, &ALL, true, true, large - 1), RendezvousMethod::Get);
         assert_eq!(choose(&auto, &ALL, true, false, large), RendezvousMethod::Get);
         assert_eq!(choose(&auto, &ALL, false, true, large), RendezvousMethod::Put);
@@ -132,7 +134,7 @@ mod tests {
         let put = EngineSettings { rendezvous: Rendezvous::Put, ..EngineSettings::default() };
         assert_eq!(choose(&put, &ALL, true, true, 1), RendezvousMethod::Put);
         assert_eq!(choose(&put, &ALL, true, false, 1), RendezvousMethod::Stream);
-        let both = EngineSettings { rendezvous: Rendezvous::Both, ..EngineSettings::default() };
-        assert_eq!(choose(&both, &ALL, true, true, 1), RendezvousMethod::Share);
+        let both = EngineSettings { rendezvous: Rendezvous::Cooperative, ..EngineSettings::default() };
+        assert_eq!(choose(&both, &ALL, true, true, 1), RendezvousMethod::Cooperative);
     }
 }

@@ -107,7 +107,11 @@ fn rendezvous(settings: &EngineSettings, limits: &Limits) -> Vec<ProtocolRow> {
         ProtocolCase { whose: "", buffer, stretches: stretches(1, answer) }
     });
     let others = [
-        (RendezvousMethod::Share, "rendezvous-both", "request; both sides copy chunks of one message"),
+        (
+            RendezvousMethod::Cooperative,
+            "rendezvous-cooperative",
+            "request; both sides copy chunks of one message",
+        ),
         (RendezvousMethod::Get, "rendezvous-get (RTA)", "request; the receiver gets; answer"),
         (RendezvousMethod::Put, "rendezvous-put (RAT)", "request; address; the sender puts; answer"),
     ];
@@ -237,21 +241,22 @@ mod tests {
         let begins = ["short (T)", "short-sync (TA)", "eager", "request"];
         assert_eq!(names(&NOTHING)[..4], begins);
         assert_eq!(names(&NOTHING)[4..], ["rendezvous-stream", "window (message)"]);
-        let all = ["rendezvous-both", "rendezvous-get (RTA)", "rendezvous-put (RAT)", "rendezvous-stream"];
+        let all =
+            ["rendezvous-cooperative", "rendezvous-get (RTA)", "rendezvous-put (RAT)", "rendezvous-stream"];
         assert_eq!(names(&ALL)[4..8], all);
     }
 
     #[test]
     fn the_lengths_are_those_of_the_rules() {
         let settings =
-            EngineSettings { eager_bytes_max: 100, share_bytes_min: 5000, ..EngineSettings::default() };
+            EngineSettings { eager_bytes_max: 100, cooperative_bytes_min: 5000, ..EngineSettings::default() };
         let told = |name| when(&settings, &ALL, 0, name).unwrap_or_default();
         assert_eq!(told("short (T)"), format!("standard, ready: up to {AM_INLINE_BYTES_MAX} B"));
         assert_eq!(told("eager"), format!("standard, ready: {} to 100 B", AM_INLINE_BYTES_MAX + 1));
         assert!(
             told("request").starts_with("standard, ready: from 101 B; synchronous: from 33 B; any, once")
         );
-        assert_eq!(told("rendezvous-both"), "both contiguous: from 5000 B");
+        assert_eq!(told("rendezvous-cooperative"), "both contiguous: from 5000 B");
         let get = "both contiguous: up to 4999 B; only the sender contiguous: any length";
         assert_eq!(told("rendezvous-get (RTA)"), get);
         assert_eq!(told("rendezvous-put (RAT)"), "only the receiver contiguous: any length");
@@ -260,7 +265,7 @@ mod tests {
     #[test]
     fn a_forced_way_leaves_the_others_out() {
         let stream = EngineSettings { rendezvous: Rendezvous::Stream, ..EngineSettings::default() };
-        for name in ["rendezvous-both", "rendezvous-get (RTA)", "rendezvous-put (RAT)"] {
+        for name in ["rendezvous-cooperative", "rendezvous-get (RTA)", "rendezvous-put (RAT)"] {
             assert_eq!(when(&stream, &ALL, 0, name), None, "{name}");
         }
         assert_eq!(when(&stream, &ALL, 0, "rendezvous-stream").as_deref(), Some("any length"));

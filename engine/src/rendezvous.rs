@@ -41,11 +41,11 @@ impl<T: Transport> Engine<T> {
         if yields_to_fragments(&self.core.settings, method) && self.transport.prefers_fragments(from, len) {
             method = RendezvousMethod::Stream;
         }
-        if method != RendezvousMethod::Share {
+        if method != RendezvousMethod::Cooperative {
             self.count_way(receiver, from, method, len);
         }
         match method {
-            RendezvousMethod::Share => self.share(receiver, from, offer, buf, len),
+            RendezvousMethod::Cooperative => self.copy_together(receiver, from, offer, buf, len),
             RendezvousMethod::Get => self.get(receiver, from, offer, buf, len),
             RendezvousMethod::Put => {
                 let addr = buf.as_contiguous().map_or(0, |(addr, _)| addr as u64);
@@ -114,16 +114,16 @@ impl<T: Transport> Engine<T> {
         self.answer(receiver, from, sender, len, Want::Checked);
     }
 
-    fn share(&mut self, receiver: Id, from: Peer, offer: &Offer, buf: &UserBuf, len: u64) {
+    fn copy_together(&mut self, receiver: Id, from: Peer, offer: &Offer, buf: &UserBuf, len: u64) {
         let remote = Remote { addr: offer.addr, len };
         let Some(key) = self.transport.open_cooperative_copy(from, remote, buf, token(receiver)) else {
             // No room for another one now.
             let limits = Limits { cooperative_copy: false, ..self.peer_state(from).limits };
             return self.go(receiver, from, offer, buf, len, &limits);
         };
-        self.count_way(receiver, from, RendezvousMethod::Share, len);
+        self.count_way(receiver, from, RendezvousMethod::Cooperative, len);
         let addr = buf.as_contiguous().map_or(0, |(addr, _)| addr as u64);
-        let want = Want::Share { addr, key: key.0 };
+        let want = Want::Cooperative { addr, key: key.0 };
         let ready = Ready { sender: offer.sender, receiver, len, want };
         self.control(from, HeaderKind::Ready, ready.extended());
         match self.transport.pull_cooperative_copy(key) {
@@ -164,17 +164,17 @@ impl<T: Transport> Engine<T> {
                 self.push_streams();
             }
             Want::Put(addr) => self.put(id, from, ready, &buf, Remote { addr, len: ready.len }),
-            Want::Share { addr, key } => {
+            Want::Cooperative { addr, key } => {
                 request.state = RequestState::Transfers { answer: None };
                 let remote = Remote { addr, len: ready.len };
-                let shared = self.transport.join_cooperative_copy(
+                let joined = self.transport.join_cooperative_copy(
                     from,
                     CooperativeCopyKey(key),
                     &buf,
                     remote,
                     token(id),
                 );
-                self.end_of_cooperative_copy(id, shared);
+                self.end_of_cooperative_copy(id, joined);
             }
         }
     }
@@ -189,11 +189,11 @@ impl<T: Transport> Engine<T> {
         self.core.complete(id);
     }
 
-    fn end_of_cooperative_copy(&mut self, id: Id, shared: Transfer) {
-        if shared == Transfer::Pending {
+    fn end_of_cooperative_copy(&mut self, id: Id, copy: Transfer) {
+        if copy == Transfer::Pending {
             return;
         }
-        if let (Transfer::Failed(error), Some(request)) = (shared, self.core.requests.get_mut(id)) {
+        if let (Transfer::Failed(error), Some(request)) = (copy, self.core.requests.get_mut(id)) {
             request.fail_transfer(error, true);
         }
         self.core.complete(id);

@@ -21,7 +21,7 @@ pub enum Rendezvous {
     /// The sender puts (RAT).
     Put,
     /// Both sides copy.
-    Both,
+    Cooperative,
     /// Fragments through the transport.
     Stream,
 }
@@ -29,9 +29,9 @@ pub enum Rendezvous {
 impl Rendezvous {
     /// All ways, in the order of their numbers.
     pub const ALL: [Rendezvous; 5] =
-        [Rendezvous::Auto, Rendezvous::Get, Rendezvous::Put, Rendezvous::Both, Rendezvous::Stream];
+        [Rendezvous::Auto, Rendezvous::Get, Rendezvous::Put, Rendezvous::Cooperative, Rendezvous::Stream];
     /// What `TERN_RENDEZVOUS` calls each.
-    pub const WORDS: [&str; 5] = ["auto", "get", "put", "both", "stream"];
+    pub const WORDS: [&str; 5] = ["auto", "get", "put", "cooperative", "stream"];
 
     /// The way that a word calls.
     pub fn parse(word: &str) -> Option<Self> {
@@ -52,8 +52,8 @@ pub struct EngineSettings {
     pub rendezvous: Rendezvous,
     /// `TERN_GET_MIN`: bytes from which a message is not sent at once where the receiver can get it.
     pub get_bytes_min: usize,
-    /// `TERN_SHARE_MIN`: bytes from which both sides copy.
-    pub share_bytes_min: usize,
+    /// `TERN_COOPERATIVE_MIN`: bytes from which both sides copy.
+    pub cooperative_bytes_min: usize,
     /// `TERN_CHECK=types`: type signatures are compared when a message is matched.
     pub check_types: bool,
     /// `TERN_CHECK=collectives`: the ranks of a collective compare what they call.
@@ -67,7 +67,7 @@ impl Default for EngineSettings {
             get_bytes_min: GET_BYTES_MIN_DEFAULT,
             credit_bytes: CREDIT_BYTES_DEFAULT,
             rendezvous: Rendezvous::Auto,
-            share_bytes_min: SHARE_BYTES_MIN_DEFAULT,
+            cooperative_bytes_min: COOPERATIVE_BYTES_MIN_DEFAULT,
             check_types: false,
             check_collectives: false,
         }
@@ -111,7 +111,8 @@ mod tests {
 
     #[test]
     fn every_rendezvous_has_a_name() {
-        let names = ["auto", "get", "put", "both", "stream"].map(|name| Rendezvous::parse(name).is_some());
+        let names =
+            ["auto", "get", "put", "cooperative", "stream"].map(|name| Rendezvous::parse(name).is_some());
         assert_eq!((names, Rendezvous::parse("Get")), ([true; 5], None));
     }
 

@@ -319,7 +319,7 @@ pub enum Want {
     /// Put to this address.
     Put(u64),
     /// Copied by both; the receiver's buffer is at `addr`, the cooperative copy is `key`.
-    Share {
+    Cooperative {
         /// Address of the receiver's buffer.
         addr: u64,
         /// The cooperative copy.
@@ -342,7 +342,7 @@ pub struct Ready {
 
 const WANT_STREAM: u64 = 0;
 const WANT_PUT: u64 = 1;
-const WANT_SHARE: u64 = 2;
+const WANT_COOPERATIVE: u64 = 2;
 const WANT_CHECKED: u64 = 3;
 
 /// In [`HeaderKind::Put`], in place of the sender's request: it cannot read its buffer, and nothing will come.
@@ -358,7 +358,7 @@ impl Ready {
             Want::Stream => (WANT_STREAM, 0, 0),
             Want::Checked => (WANT_CHECKED, 0, 0),
             Want::Put(addr) => (WANT_PUT, addr, 0),
-            Want::Share { addr, key } => (WANT_SHARE, addr, key),
+            Want::Cooperative { addr, key } => (WANT_COOPERATIVE, addr, key),
         };
         ExtendedHeader::EMPTY.with(ids).with(self.len).with(how).with(addr).with(key)
     }
@@ -372,7 +372,7 @@ impl Ready {
             WANT_STREAM => Want::Stream,
             WANT_CHECKED => Want::Checked,
             WANT_PUT => Want::Put(addr),
-            WANT_SHARE => Want::Share { addr, key },
+            WANT_COOPERATIVE => Want::Cooperative { addr, key },
             _ => return None,
         };
         let (sender, receiver) = (Id::from_raw(ids as u32), Id::from_raw((ids >> 32) as u32));
@@ -388,7 +388,8 @@ mod tests {
     fn what_is_written_is_read() {
         let request = Offer { sender: Id::from_raw(7), len: 1 << 40, addr: 0xdead_beef, signature: 9 };
         assert_eq!(Offer::parse(request.extended().bytes()), Some(request));
-        for want in [Want::Stream, Want::Checked, Want::Put(1), Want::Share { addr: 2, key: u64::MAX }] {
+        for want in [Want::Stream, Want::Checked, Want::Put(1), Want::Cooperative { addr: 2, key: u64::MAX }]
+        {
             let ready = Ready { sender: Id::from_raw(1), receiver: Id::from_raw(2), len: 3, want };
             assert_eq!(Ready::parse(ready.extended().bytes()), Some(ready));
         }

@@ -184,7 +184,8 @@ impl Victim {
 /// Injects active messages until there were so many.
 fn attack(seed: u64, messages: usize) {
     let attacker = Attacker::new(seed);
-    let settings = EngineSettings { share_bytes_min: 400, credit_bytes: 4096, ..EngineSettings::default() };
+    let settings =
+        EngineSettings { cooperative_bytes_min: 400, credit_bytes: 4096, ..EngineSettings::default() };
     let engine = Engine::new(RANKS, attacker.clone(), settings);
     let (buffers, taken, parts) = (Vec::new(), Vec::new(), Vec::new());
     let mut victim = Victim { rng: Rng::new(!seed), engine, buffers, taken, parts };

@@ -74,7 +74,7 @@ impl Pair {
 }
 
 fn story(limits: Limits, mode: Mode, len: usize) -> Vec<(Peer, HeaderKind)> {
-    let settings = EngineSettings { share_bytes_min: 1000, ..EngineSettings::default() };
+    let settings = EngineSettings { cooperative_bytes_min: 1000, ..EngineSettings::default() };
     let stories = [true, false].map(|posted| {
         let mut pair = Pair::new(Conditions::good(limits), settings.clone());
         let (status, story) = pair.message(mode, len, posted);
@@ -95,8 +95,8 @@ fn each_protocol_sends_what_its_row_says() {
     assert_eq!(story(get, Mode::Synchronous, 33), [(0, Offer), (1, Got)], "rendezvous-get, synchronous");
     let put = Limits { put: true, ..NOTHING };
     assert_eq!(story(put, Mode::Standard, 257), [(0, Offer), (1, Ready), (0, Put)], "rendezvous-put");
-    let share = Limits { cooperative_copy: true, ..get };
-    assert_eq!(story(share, Mode::Standard, 1000), [(0, Offer), (1, Ready)], "rendezvous-both");
+    let cooperative = Limits { cooperative_copy: true, ..get };
+    assert_eq!(story(cooperative, Mode::Standard, 1000), [(0, Offer), (1, Ready)], "rendezvous-cooperative");
     let fragments = [(0, Fragment), (0, Fragment), (0, Fragment)];
     assert_eq!(story(NOTHING, Mode::Standard, 700)[..2], [(0, Offer), (1, Ready)], "rendezvous-stream");
     assert_eq!(story(NOTHING, Mode::Standard, 700)[2..], fragments);
@@ -210,7 +210,8 @@ fn what_is_refused_goes_as_fragments_and_is_not_tried_again() {
 fn a_failed_shared_copy_is_the_receivers_fault_and_frees_the_sender() {
     let limits = Limits { cooperative_copy: true, get: true, ..NOTHING };
     let conditions = Conditions { shares_fail: true, ..Conditions::good(limits) };
-    let mut pair = Pair::new(conditions, EngineSettings { share_bytes_min: 1, ..EngineSettings::default() });
+    let mut pair =
+        Pair::new(conditions, EngineSettings { cooperative_bytes_min: 1, ..EngineSettings::default() });
     let (status, _) = pair.message(Mode::Standard, 300, true);
     assert_eq!(status.fault, Some(MessageFault::Transfer(TransferError::Os(1))));
 }

@@ -58,12 +58,12 @@ fn a_job_on_two_machines_carries_any_traffic() {
 fn every_rendezvous_works_over_every_transport() {
     use Rendezvous::*;
     for (seed, bits) in (0..16).enumerate() {
-        for rendezvous in [Auto, Get, Put, Both, Stream] {
-            let [get, put, share, slow] = [1, 2, 4, 8].map(|bit| bits & bit != 0);
-            let limits =
-                Limits { eager_bytes_max: 256, get, put, cooperative_copy: share, prefers_send: false };
+        for rendezvous in [Auto, Get, Put, Cooperative, Stream] {
+            let [get, put, cooperative_copy, slow] = [1, 2, 4, 8].map(|bit| bits & bit != 0);
+            let limits = Limits { eager_bytes_max: 256, get, put, cooperative_copy, prefers_send: false };
             let conditions = Conditions { slow, piecewise: slow, ..Conditions::good(limits) };
-            let settings = EngineSettings { rendezvous, share_bytes_min: 300, ..EngineSettings::default() };
+            let settings =
+                EngineSettings { rendezvous, cooperative_bytes_min: 300, ..EngineSettings::default() };
             Plan { seed: seed as u64, ranks: 2, steps: 300, len_max: 1024, conditions, settings }
                 .run::<Net>();
         }

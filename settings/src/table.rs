@@ -78,11 +78,11 @@ const PROTOCOLS: Category = Category {
             ),
         },
         Variable {
-            name: "TERN_SHARE_MIN",
+            name: "TERN_COOPERATIVE_MIN",
             meaning: "Smallest contiguous message in bytes that both sides copy together.",
             values: Values::Number(
-                |all| all.engine.share_bytes_min as u64,
-                |all, bytes| all.engine.share_bytes_min = bytes as usize,
+                |all| all.engine.cooperative_bytes_min as u64,
+                |all, bytes| all.engine.cooperative_bytes_min = bytes as usize,
             ),
         },
         Variable {

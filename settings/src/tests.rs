@@ -28,7 +28,7 @@ fn what_is_not_understood_is_said() {
     let said = |name, value| read(name, value).unwrap_err().to_string();
     assert_eq!(
         said("TERN_RENDEZVOUS", "push"),
-        "TERN_RENDEZVOUS=push is not understood: it must be auto, get, put, both or stream"
+        "TERN_RENDEZVOUS=push is not understood: it must be auto, get, put, cooperative or stream"
     );
     assert!(said("TERN_RINGS", "yes").ends_with("it must be 0 or 1"));
     assert!(
@@ -61,7 +61,7 @@ fn each_variable_reads_what_it_writes() {
         variable.set(&mut all, &before).unwrap_or_else(|bad| panic!("{bad}"));
         assert_eq!(variable.value(&all), before, "{}", variable.name);
     }
-    assert_eq!(read("TERN_RENDEZVOUS", "both").unwrap().engine.rendezvous, Rendezvous::Both);
+    assert_eq!(read("TERN_RENDEZVOUS", "cooperative").unwrap().engine.rendezvous, Rendezvous::Cooperative);
     assert!(!read("TERN_RINGS", "0").unwrap().transport.rings);
     assert!(read("TERN_CHECK", "types").unwrap().engine.check_types);
     assert!(!read("TERN_CHECK", "").unwrap().engine.check_types);

@@ -64,7 +64,7 @@ impl Transport for NetworkEnd {
         into: &UserBuf,
         done: Token,
     ) -> Option<CooperativeCopyKey> {
-        Some(self.network.borrow_mut().share(self.rank, peer, from, into, done))
+        Some(self.network.borrow_mut().copy_together(self.rank, peer, from, into, done))
     }
 
     fn pull_cooperative_copy(&mut self, key: CooperativeCopyKey) -> Transfer {

@@ -150,7 +150,7 @@ pub struct LineCosts {
 pub const SHM_NEAR_BYTES: u64 = 8 * 1024;
 
 /// Bytes of a message that lie in the nearest cache of the side that has just written them, from where they come more slowly.
-pub const SHARE_NEAR_BYTES: u64 = 64 * 1024;
+pub const COOPERATIVE_NEAR_BYTES: u64 = 64 * 1024;
 
 impl LineCosts {
     /// The price of writing what others have.
@@ -204,15 +204,15 @@ pub struct LevelCosts {
     /// Time per byte beyond [`Compute::cache_bytes`].
     pub get_far_per_byte_ns: f64,
     /// Both sides can copy one large message at once.
-    pub share: bool,
-    /// What that takes beside the calls and the bytes, of [`SHARE_NEAR_BYTES`] and more; proportionally less of fewer: what lies
+    pub cooperative: bool,
+    /// What that takes beside the calls and the bytes, of [`COOPERATIVE_NEAR_BYTES`] and more; proportionally less of fewer: what lies
     /// in the nearest cache of the other side comes more slowly, and the lines by which the sides divide the message go to and
     /// fro.
-    pub share_ns: f64,
+    pub cooperative_ns: f64,
     /// Time per byte while both sides copy.
-    pub share_per_byte_ns: f64,
+    pub cooperative_per_byte_ns: f64,
     /// Time per byte beyond [`Compute::cache_bytes`].
-    pub share_far_per_byte_ns: f64,
+    pub cooperative_far_per_byte_ns: f64,
     /// What messages at once take, by their size, where that was measured. There `lines_ns` does not count, and what is said for
     /// each byte counts for those beyond the largest of these sizes; G, as always, for the links.
     pub size: Vec<SizeCosts>,
@@ -328,17 +328,23 @@ fn host() -> LevelCosts {
         get_ns: 550.0,
         get_per_byte_ns: 0.045,
         get_far_per_byte_ns: 0.06,
-        share: true,
-        share_ns: 0.0,
-        share_per_byte_ns: 0.023,
-        share_far_per_byte_ns: 0.03,
+        cooperative: true,
+        cooperative_ns: 0.0,
+        cooperative_per_byte_ns: 0.023,
+        cooperative_far_per_byte_ns: 0.03,
         size: Vec::new(),
     }
 }
 
 /// The receiver runs when the sender sleeps: about 2 µs for the switch.
 fn core() -> LevelCosts {
-    LevelCosts { name: "core".into(), latency_ns: 0.0, overhead_receive_ns: 2000.0, share: false, ..host() }
+    LevelCosts {
+        name: "core".into(),
+        latency_ns: 0.0,
+        overhead_receive_ns: 2000.0,
+        cooperative: false,
+        ..host()
+    }
 }
 
 /// Sockets: the kernel's work on both sides, then the wire.
@@ -360,10 +366,10 @@ fn network(name: &str, latency_ns: f64) -> LevelCosts {
         get_ns: 2.0 * latency_ns,
         get_per_byte_ns: 0.32,
         get_far_per_byte_ns: 0.32,
-        share: false,
-        share_ns: 0.0,
-        share_per_byte_ns: 0.32,
-        share_far_per_byte_ns: 0.32,
+        cooperative: false,
+        cooperative_ns: 0.0,
+        cooperative_per_byte_ns: 0.32,
+        cooperative_far_per_byte_ns: 0.32,
         size: Vec::new(),
     }
 }
@@ -503,9 +509,9 @@ impl Params {
                 level.get_ns,
                 level.get_per_byte_ns,
                 level.get_far_per_byte_ns,
-                level.share_ns,
-                level.share_per_byte_ns,
-                level.share_far_per_byte_ns,
+                level.cooperative_ns,
+                level.cooperative_per_byte_ns,
+                level.cooperative_far_per_byte_ns,
             ];
             let sizes = level.size.iter().flat_map(SizeCosts::times);
             let named = |time| (format!("a time of level {}", level.name), time);
@@ -541,8 +547,8 @@ pub struct Costs {
     pub(crate) per_byte: f64,
     pub(crate) get: Picos,
     pub(crate) get_bytes: Price,
-    pub(crate) share: Picos,
-    pub(crate) share_bytes: Price,
+    pub(crate) cooperative: Picos,
+    pub(crate) cooperative_bytes: Price,
     pub(crate) streams: bool,
     pub(crate) limits: tern_transport::Limits,
 }
@@ -550,7 +556,7 @@ pub struct Costs {
 impl Costs {
     /// The costs of a level.
     pub fn of(level: &LevelCosts, cache_bytes: u64) -> Costs {
-        let &LevelCosts { eager_bytes_max, prefers_send, get, share, .. } = level;
+        let &LevelCosts { eager_bytes_max, prefers_send, get, cooperative, .. } = level;
         Costs {
             latency: picos(level.latency_ns),
             send: picos(level.overhead_send_ns),
@@ -559,14 +565,18 @@ impl Costs {
             per_byte: level.gap_per_byte_ns * 1000.0,
             get: picos(level.get_ns),
             get_bytes: Price::new(level.get_per_byte_ns, level.get_far_per_byte_ns, cache_bytes),
-            share: picos(level.share_ns),
-            share_bytes: Price::new(level.share_per_byte_ns, level.share_far_per_byte_ns, cache_bytes),
+            cooperative: picos(level.cooperative_ns),
+            cooperative_bytes: Price::new(
+                level.cooperative_per_byte_ns,
+                level.cooperative_far_per_byte_ns,
+                cache_bytes,
+            ),
             streams: level.streams,
             limits: tern_transport::Limits {
                 eager_bytes_max,
                 get,
                 put: false,
-                cooperative_copy: share,
+                cooperative_copy: cooperative,
                 prefers_send,
             },
         }

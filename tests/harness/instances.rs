@@ -265,7 +265,7 @@ pub(crate) const INSTANCES: &[Instance] = &[
     forced("shm-no-eager", &[("TERN_EAGER_MAX", "0")]),
     forced("shm-get", &[("TERN_EAGER_MAX", "64"), ("TERN_RENDEZVOUS", "get")]),
     forced("shm-put", &[("TERN_EAGER_MAX", "64"), ("TERN_RENDEZVOUS", "put")]),
-    forced("shm-both", &[("TERN_EAGER_MAX", "64"), ("TERN_RENDEZVOUS", "both")]),
+    forced("shm-cooperative", &[("TERN_EAGER_MAX", "64"), ("TERN_RENDEZVOUS", "cooperative")]),
     forced("shm-stream", &[("TERN_EAGER_MAX", "64"), ("TERN_RENDEZVOUS", "stream")]),
     forced("shm-credits", &[("TERN_CREDIT_BYTES", "4096")]),
     forced("shm-no-cma", &[("TERN_CMA", "0")]),

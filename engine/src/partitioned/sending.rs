@@ -269,13 +269,13 @@ impl<T: Transport> Engine<T> {
 
     /// How much of an offered run this side had better put itself: the end of a short one that both would copy. To agree on chunks
     /// takes a message there and back, for which a program that makes partitions ready has not waited. The receiver gets the
-    /// rest alone, for it is too short to be shared once more.
+    /// rest alone, for it is too short to be copied by both once more.
     fn own_half(&mut self, peer: Peer, len: u64) -> u64 {
         let limits = self.peer_state(peer).limits;
         let settings = &self.core.settings;
-        let shared = settings.share_bytes_min as u64;
+        let cooperative = settings.cooperative_bytes_min as u64;
         let can = limits.get && limits.put && limits.cooperative_copy && !limits.prefers_send;
-        let both = can && len >= shared && len <= shared.saturating_mul(2);
+        let both = can && len >= cooperative && len <= cooperative.saturating_mul(2);
         let half = (len / 2 / HALVED_TO_BYTES + 1) * HALVED_TO_BYTES;
         if both && half < len && settings.rendezvous == Rendezvous::Auto { half } else { 0 }
     }

@@ -99,7 +99,7 @@ impl State {
         if at < self.sends.len() {
             let (peer, sender, len) = self.sends[at];
             let (receiver, addr, key) = (Id::from_raw(self.number() as u32), self.number(), self.number());
-            let want = self.rng.pick(&[Want::Stream, Want::Put(addr), Want::Share { addr, key }]);
+            let want = self.rng.pick(&[Want::Stream, Want::Put(addr), Want::Cooperative { addr, key }]);
             let extended = Ready { sender, receiver, len, want }.extended();
             return sink.short(
                 peer,

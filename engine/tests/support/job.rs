@@ -48,8 +48,8 @@ impl Plan {
             eager_bytes_max: rng.pick(&[0, 100, usize::MAX, usize::MAX]),
             get_bytes_min: rng.pick(&[0, 50, 5000, usize::MAX]),
             credit_bytes: rng.pick(&[0, 1024, 20_000, 1 << 20]),
-            rendezvous: rng.pick(&[Auto, Auto, Auto, Get, Put, Both, Stream]),
-            share_bytes_min: rng.pick(&[1, 1000, 32 * 1024]),
+            rendezvous: rng.pick(&[Auto, Auto, Auto, Get, Put, Cooperative, Stream]),
+            cooperative_bytes_min: rng.pick(&[1, 1000, 32 * 1024]),
             check_types: rng.chance(20),
             check_collectives: false,
         };

@@ -230,15 +230,15 @@ pub(super) const NUMBERS: &[Number] = &[
         "Bytes of these.",
     ),
     rank(
-        "tern_copied_by_both_messages",
+        "tern_copied_cooperatively_messages",
         NumberKind::Counter,
-        |v| v.moved(RendezvousMethod::Share).messages,
+        |v| v.moved(RendezvousMethod::Cooperative).messages,
         "Messages to this rank that both sides copy.",
     ),
     rank(
-        "tern_copied_by_both_bytes",
+        "tern_copied_cooperatively_bytes",
         NumberKind::Counter,
-        |v| v.moved(RendezvousMethod::Share).bytes,
+        |v| v.moved(RendezvousMethod::Cooperative).bytes,
         "Bytes of these.",
     ),
     rank(

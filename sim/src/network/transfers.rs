@@ -2,7 +2,7 @@
 
 use super::{NetworkEvent, SimulatedNetwork};
 use crate::Picos;
-use crate::params::{Costs, Distance, SHARE_NEAR_BYTES};
+use crate::params::{COOPERATIVE_NEAR_BYTES, Costs, Distance};
 use std::collections::{BTreeMap, VecDeque};
 use tern_mem::UserBuf;
 use tern_shm::cooperative_chunks;
@@ -59,9 +59,9 @@ impl ClaimedChunks {
     fn of(bytes: u64, costs: &Costs) -> ClaimedChunks {
         let count = cooperative_chunks(bytes).max(1);
         // Two copy twice as much in the time.
-        let together = costs.get + 2 * costs.share_bytes.of(bytes) / count;
-        let near = bytes.min(SHARE_NEAR_BYTES) as f64 / SHARE_NEAR_BYTES as f64;
-        let agree = (costs.share as f64 * near) as Picos;
+        let together = costs.get + 2 * costs.cooperative_bytes.of(bytes) / count;
+        let near = bytes.min(COOPERATIVE_NEAR_BYTES) as f64 / COOPERATIVE_NEAR_BYTES as f64;
+        let agree = (costs.cooperative as f64 * near) as Picos;
         ClaimedChunks { count, alone: costs.get + costs.get_bytes.of(bytes) / count, together, agree }
     }
 
@@ -168,7 +168,7 @@ impl SimulatedNetwork {
     }
 
     /// The rank that runs now is about to begin a copy in which the sender may take part.
-    pub fn share(
+    pub fn copy_together(
         &mut self,
         rank: Peer,
         from: Peer,

@@ -18,7 +18,7 @@ const WAYS: &[Way] = &[
     &[("TERN_TRANSPORT", "tcp"), ("TERN_ENCRYPT", "1")],
     &[("TERN_TRANSPORT", "tcp"), ("TERN_TCP_CHECKSUM", "all")],
     &[("TERN_RENDEZVOUS", "get"), ("TERN_COPIES", "kernel")],
-    &[("TERN_RENDEZVOUS", "both"), ("TERN_COPIES", "kernel")],
+    &[("TERN_RENDEZVOUS", "cooperative"), ("TERN_COPIES", "kernel")],
     &[("TERN_RENDEZVOUS", "put"), ("TERN_COPIES", "kernel")],
 ];
 

@@ -6,7 +6,7 @@ use std::fmt::Write;
 use tern_coll::{Algorithm, Collective};
 use tern_settings::Environment;
 use tern_shm::cooperative_chunks;
-use tern_sim::params::{SHARE_NEAR_BYTES, SHM_NEAR_BYTES, SizeCosts};
+use tern_sim::params::{COOPERATIVE_NEAR_BYTES, SHM_NEAR_BYTES, SizeCosts};
 
 use crate::protocols::shm_limits;
 
@@ -28,7 +28,7 @@ const EAGER: PairSetup = PairSetup { options: &["--bind-to", "core"], settings: 
 const GET: PairSetup = PairSetup { options: &["--bind-to", "core"], settings: &[("TERN_RENDEZVOUS", "get")] };
 /// Large messages are copied by both.
 const COOPERATIVE: PairSetup =
-    PairSetup { options: &["--bind-to", "core"], settings: &[("TERN_RENDEZVOUS", "both")] };
+    PairSetup { options: &["--bind-to", "core"], settings: &[("TERN_RENDEZVOUS", "cooperative")] };
 /// Large messages go by cells, in pieces.
 const STREAM: PairSetup =
     PairSetup { options: &["--bind-to", "core"], settings: &[("TERN_COPIES", "cells")] };
@@ -50,7 +50,7 @@ const GET_SIZES: [u64; 2] = [8 * KIB, 64 * KIB];
 const EXCHANGE_SIZES: [u64; 2] = [CACHE_BYTES, 1024 * KIB];
 /// Sizes of messages that both copy: the slope between the first two is the price of a byte, what the first takes beyond
 /// its bytes is for dividing the message and for what lies in the nearest cache of one side; the last has bytes beyond [`CACHE_BYTES`].
-const SHARE_SIZES: [u64; 3] = [SHARE_NEAR_BYTES, CACHE_BYTES, 1024 * KIB];
+const COOPERATIVE_SIZES: [u64; 3] = [COOPERATIVE_NEAR_BYTES, CACHE_BYTES, 1024 * KIB];
 
 /// Sizes of blocks that two ranks pass each other in shared memory: in the flag's line; in two lines; about as many as have the
 /// higher price of a byte, [`SHM_NEAR_BYTES`], but fewer than may go by messages instead.
@@ -76,7 +76,7 @@ struct MeasuredMessages {
     stream: Least,
     get: Least,
     exchange: Least,
-    share: Least,
+    cooperative: Least,
     core: Least,
     /// A barrier of two ranks by messages.
     barrier: Least,
@@ -141,7 +141,7 @@ pub(crate) fn measure(
         exchange: Least::of(progress, "messages both ways", repetitions, || {
             jobs.exchanges(&COOPERATIVE, &EXCHANGE_SIZES, point_s)
         })?,
-        share: on(&COOPERATIVE, &SHARE_SIZES, "messages that both sides copy")?,
+        cooperative: on(&COOPERATIVE, &COOPERATIVE_SIZES, "messages that both sides copy")?,
         // Twice as often: a step is a small difference of this and others, and what is too high here is so in all predictions.
         barrier: Least::of(progress, "steps of a schedule", 2 * repetitions, || barrier(jobs, point_s))?,
         shm_barrier: Least::of(progress, "barriers in shared memory", repetitions, || {
@@ -229,7 +229,7 @@ impl MeasuredMessages {
     /// Whether long messages are faster in pieces, where such go at all: the library finds out the same by itself.
     fn streams(&self) -> bool {
         let [.., longest] = STREAM_SIZES;
-        self.here.prefers_send && self.stream.one_way(longest) < self.share.one_way(longest)
+        self.here.prefers_send && self.stream.one_way(longest) < self.cooperative.one_way(longest)
     }
 
     fn compute(&self) -> SectionNumbers {
@@ -355,15 +355,15 @@ impl MeasuredMessages {
         let get_bytes = slope(small, middle);
         let get = (small.1 - get_bytes * small.0 as f64 - offer).max(0.0);
         let [cached_alone, large_alone] = EXCHANGE_SIZES.map(|bytes| (bytes, self.alone(bytes, get)));
-        let [short, cached, large] = SHARE_SIZES.map(|bytes| (bytes, self.shared(bytes, get)));
-        let share_bytes = slope(short, cached);
+        let [short, cached, large] = COOPERATIVE_SIZES.map(|bytes| (bytes, self.shared(bytes, get)));
+        let cooperative_bytes = slope(short, cached);
         vec![
             ("get_ns", get),
             ("get_per_byte_ns", get_bytes),
             ("get_far_per_byte_ns", slope(cached_alone, large_alone)),
-            ("share_ns", (short.1 - share_bytes * short.0 as f64).max(0.0)),
-            ("share_per_byte_ns", share_bytes),
-            ("share_far_per_byte_ns", slope(cached, large)),
+            ("cooperative_ns", (short.1 - cooperative_bytes * short.0 as f64).max(0.0)),
+            ("cooperative_per_byte_ns", cooperative_bytes),
+            ("cooperative_far_per_byte_ns", slope(cached, large)),
         ]
     }
 
@@ -378,7 +378,7 @@ impl MeasuredMessages {
     /// kernel that each side makes.
     fn shared(&self, bytes: u64, call: f64) -> f64 {
         let calls = cooperative_chunks(bytes).div_ceil(2) as f64 * call;
-        (self.share.one_way(bytes) - 2.0 * self.eager.one_way(8) - calls).max(0.0)
+        (self.cooperative.one_way(bytes) - 2.0 * self.eager.one_way(8) - calls).max(0.0)
     }
 
     /// On one core nothing travels: the time of one way is that of the two ranks, and of the switch between them.
@@ -440,7 +440,7 @@ mod tests {
                 ("exchange", 1024 * KIB, 110.0),
                 ("local-sum", 1024 * KIB, 25.0),
             ]),
-            share: trips(&[(64 * KIB, 3.0), (256 * KIB, 9.0), (1024 * KIB, 42.0)]),
+            cooperative: trips(&[(64 * KIB, 3.0), (256 * KIB, 9.0), (1024 * KIB, 42.0)]),
             core: trips(&[(8, 2.0)]),
             barrier: least(&[("barrier", 0, 0.43)]),
             shm_barrier: least(&[("barrier", 0, 0.16)]),
@@ -480,7 +480,7 @@ mod tests {
     }
 
     /// A machine where cells are faster than the kernel, by so many microseconds for 1 MiB.
-    fn machine_of_cells(share_us: f64) -> MeasuredMessages {
+    fn machine_of_cells(cooperative_us: f64) -> MeasuredMessages {
         let mut measured = machine();
         measured.here = LocalLimits { at_once_bytes_max: 64 * KIB, prefers_send: true };
         measured.both = least(&[("exchange", 8, 0.4), ("local-sum", 8, 0.1)]);
@@ -500,7 +500,8 @@ mod tests {
         }
         let trip = |bytes, us: f64| ("round-trip", bytes, 2.0 * us);
         measured.stream = least(&[trip(256 * KIB, 13.3), trip(1024 * KIB, 48.7)]);
-        measured.share = least(&[trip(64 * KIB, 3.0), trip(256 * KIB, 9.0), trip(1024 * KIB, share_us)]);
+        measured.cooperative =
+            least(&[trip(64 * KIB, 3.0), trip(256 * KIB, 9.0), trip(1024 * KIB, cooperative_us)]);
         measured
     }
 
@@ -520,9 +521,9 @@ mod tests {
 
     #[test]
     fn where_cells_are_faster_messages_are_predicted_as_they_go_there() {
-        for (share_us, longest_us) in [(60.0, 48.7), (42.0, 42.0)] {
-            let measured = machine_of_cells(share_us);
-            assert_eq!(measured.streams(), share_us > 48.7);
+        for (cooperative_us, longest_us) in [(60.0, 48.7), (42.0, 42.0)] {
+            let measured = machine_of_cells(cooperative_us);
+            assert_eq!(measured.streams(), cooperative_us > 48.7);
             let params = Params::parse(&measured.text()).expect("what tern sim reads");
             let params = Params { ranks_per_host: 2, ..params };
             let time = |work, bytes| {
