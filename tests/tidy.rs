@@ -172,6 +172,14 @@ fn comments_name_sources_that_exist() {
     judge(complaints);
 }
 
+/// What was measured on one processor belongs to docs/performance or a decision record; a comment gives the reason.
+#[test]
+fn sources_name_no_processor() {
+    let words =
+        [concat!("Zen", " 3"), concat!("Zen", " 4"), concat!("Zen", " 5"), concat!("Sapphire", " Rapids")];
+    judge(find_words(&words, |source| source.is(&[".rs"])));
+}
+
 fn find_words(words: &[&str], wanted: impl Fn(&Source) -> bool) -> Vec<String> {
     let mut complaints = Vec::new();
     for source in sources().iter().filter(|source| wanted(source)) {

@@ -26,10 +26,10 @@ pub(crate) unsafe fn copy(dst: *mut u8, src: *const u8, n: usize) {
     }
 }
 
-/// Copies `n` bytes. `memmove` may leave more than [`STEP_BYTES`] to one instruction (`rep movsb`), which on Zen 3 is 20 times as slow
-/// where the target lies 1 to 31 bytes farther in its page than the source in its own: 16 KiB take 5.5 µs instead of 0.25. Large blocks from
-/// `malloc` begin 16 bytes into a page and cells of shared memory with one, so that is a usual case. In steps it takes 0.25. On Zen 5
-/// it takes 0.17, and 0.3 in steps: so the processor is asked (`steps.rs`).
+/// Copies `n` bytes. `memmove` may leave more than [`STEP_BYTES`] to one instruction (`rep movsb`). Some processors are slow at that
+/// where the target lies 1 to 31 bytes farther in its page than the source in its own, and fast in steps; others the other way round
+/// (docs/performance/constants.md). Large blocks from `malloc` begin 16 bytes into a page and cells of shared memory with one, so
+/// that is a usual case: the processor is asked (`steps.rs`).
 ///
 /// # Safety
 /// As [`copy`].
@@ -44,7 +44,7 @@ pub unsafe fn copy_long(dst: *mut u8, src: *const u8, n: usize) {
 }
 
 /// Copies `n` bytes from or to memory that another core has used last, by plain loads and stores. What `memmove` does with long copies,
-/// one instruction (`rep movsb`), takes longer there: on two cores of a Zen 4 that are far from each other 64 KiB 6.8 µs instead of 4.5.
+/// one instruction (`rep movsb`), takes longer there (docs/performance/constants.md).
 ///
 /// # Safety
 /// As [`copy`].

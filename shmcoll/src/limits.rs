@@ -24,41 +24,37 @@ pub const SHM_PAIR_BYTES_MAX: usize = 16 * 1024;
 /// Bytes of a block of an allgather up to which it goes over shared memory: above, messages copy once instead of twice.
 pub const SHM_ALLGATHER_BYTES_MAX: usize = 256 * 1024;
 
-/// Bytes from which two ranks fetch each other's blocks: below, asking the kernel costs more than a second copy. Measured for 4 KiB:
-/// 1.3 µs by copies, 1.4 fetched, and 2.5 where the blocks were written since the last call: then they lie modified in the other
-/// core's cache, from where the kernel's copy gets them slowly. 8 KiB take 2.0 µs by copies and 1.6 fetched, or 3.8.
+/// Bytes from which two ranks fetch each other's blocks: below, asking the kernel costs more than a second copy. Blocks
+/// written since the last call lie modified in the other core's cache, from where the kernel's copy gets them slowly.
+/// Figures: docs/performance/constants.md.
 pub const SHM_FETCH_BYTES_MIN: usize = 8 * 1024;
 
 /// Bytes of a block of an all-to-all from which all ranks fetch their blocks, which takes one more sync step.
 pub const SHM_ALLTOALL_FETCH_BYTES_MIN: usize = 32 * 1024;
 
-/// Ranks beyond which blocks longer than their share of an eager slot go in pieces where payloads go by cells. Measured on two cores of
-/// a Zen 3, in turns with messages: a scatter of 64 KiB takes 0.6 to 0.7 of the time among 8 and 16 ranks, and 1.2 among 4.
+/// Ranks beyond which blocks longer than their share of an eager slot go in pieces where payloads go by cells. Among
+/// fewer, messages are faster (docs/decisions/0031-pieces-through-eager-slots.md).
 pub const SHM_FEW_RANKS_MAX: usize = 4;
 
 /// Bytes of a block of such a scatter at most.
 pub const SHM_CELLS_SCATTER_BYTES_MAX: usize = 64 * 1024;
 
-/// Bytes of all blocks of such a gather at most: 8 KiB among 16 ranks take 0.25 to 0.66 of the time by messages, 64 KiB 0.70 at best and
-/// 1.7 in the median.
+/// Bytes of all blocks of such a gather at most: beyond, the gain depends on where the ranks run.
 pub const SHM_CELLS_GATHERED_BYTES_MAX: usize = 512 * 1024;
 
-/// Bytes of a reduction to a root that goes so: 8 KiB among 16 ranks take 0.3 of the time in slices of a ring, and 64 KiB half of it.
+/// Bytes of a reduction to a root that goes so rather than in slices of a ring.
 pub const SHM_CELLS_REDUCE_BYTES_MAX: usize = 64 * 1024;
 
 /// Bytes of a broadcast or a sum between two ranks up to which it goes as above where payloads go by cells: messages take cells in
-/// turn, and sums their slices. Measured on two cores of a Zen 4: a broadcast of 8 KiB takes 0.8 µs as a message and 1.2 in an
-/// eager slot, a sum of 8 KiB 1.6 where each combines all of it, and one of 16 KiB in slices 1.0.
+/// turn, and sums their slices (docs/performance/constants.md).
 pub const SHM_CELLS_PAIR_BYTES_MAX: usize = 4 * 1024;
 
 /// Bytes of a block of an all-to-all, or of an allgather between two ranks, from which it goes by messages where payloads go by
-/// cells, since these do not wait for each other. 64 KiB between two ranks take 5.7 µs as messages and 7.5 fetched, among four on
-/// two cores 38 and 59.
+/// cells, since these do not wait for each other (docs/performance/constants.md).
 pub const SHM_CELLS_BLOCK_BYTES_MIN: usize = 8 * 1024;
 
-/// Ranks of an all-to-all up to which that is so. Among more, only blocks that would be fetched otherwise go by messages. Among eight ranks
-/// on two cores of a Zen 5, 8 KiB take 38 µs in a sync step and 60 as messages, 32 KiB 280 fetched and 150 as messages, 64 KiB 390 and
-/// 300; among sixteen 32 KiB 1,270 and 720, 64 KiB 2,280 and 1,760.
+/// Ranks of an all-to-all up to which that is so. Among more, only blocks that would be fetched otherwise go by messages
+/// (docs/performance/constants.md).
 pub const SHM_CELLS_ALLTOALL_RANKS_MAX: usize = 4;
 
 const _: () = assert!(SHM_REDUCE_BYTES_MAX * SHM_COMM_RANKS_MAX <= SYNC_BUFFER_BYTES);

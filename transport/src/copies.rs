@@ -2,17 +2,7 @@
 //! kernel, copied once (by both sides at the same time where they can).
 //!
 //! Which is faster, the machine decides: what a system call and the kernel's look at each page cost, and how fast modified lines come out of
-//! another core's cache. One-way times in µs, 2 ranks, measured by `bench/latency.c`:
-//!
-//! | bytes | Sapphire Rapids, kernel | Zen 4, kernel | Zen 4, cells |
-//! |---|---|---|---|
-//! | 4 KiB | 0.7 (lines) | 1.3 (lines) | 0.5 |
-//! | 16 KiB | 1.2 | 2.9 | 1.1 |
-//! | 64 KiB | 2.4 | 4.2 | 2.9 |
-//! | 1 MiB | 30 | 47 | 36 |
-//! | 4 MiB | 185 | 198 | 153 |
-//!
-//! On Sapphire Rapids a peer that copies through memory as the cells do takes 5.3 µs for 64 KiB and 67 for 1 MiB.
+//! another core's cache (docs/performance/constants.md).
 
 use std::sync::OnceLock;
 

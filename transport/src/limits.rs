@@ -9,8 +9,8 @@ pub const HEAD_PAYLOAD_BYTES: usize = 40;
 /// Payload bytes in each further line: 64 less 8 of marks.
 pub const MORE_PAYLOAD_BYTES: usize = 56;
 
-/// Lines of one message in a ring: enough for 4 KiB. The reader takes them while the writer is at the later ones: 4 KiB
-/// take 0.75 µs instead of 1.1 by a cell. Above, the kernel's copy is faster than lines that cross between the cores.
+/// Lines of one message in a ring: enough for 4 KiB. The reader takes them while the writer is at the later ones.
+/// Above, the kernel's copy is faster than lines that cross between the cores (docs/performance/constants.md).
 pub const MESSAGE_LINES_MAX: usize = 74;
 
 /// Payload bytes of a message that travels in ring lines.

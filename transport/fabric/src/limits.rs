@@ -13,8 +13,8 @@ pub const LOOPBACK_MESSAGES_MAX: usize = 256;
 /// takes longer than they do.
 pub const POLLS_PER_TCP_POLL: u32 = 8;
 
-/// The same after something has come over shared memory: there a message is late by the look that it meets. 8 bytes between ranks
-/// of one node take 0.20 µs instead of 0.40 in a job on several nodes.
+/// The same after something has come over shared memory: there a message is late by the look that it meets
+/// (docs/performance/constants.md).
 pub const POLLS_PER_TCP_POLL_NEAR: u32 = 64;
 
 /// The same where all that are known are reached by shared memory: sockets tell of their ends, and of whom this rank does not know yet.

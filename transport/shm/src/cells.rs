@@ -6,10 +6,9 @@
 //! # Cells that go back and forth
 //!
 //! A receiver may keep cells that it has copied out, and use them for what it sends to their owner. So in an exchange a cell
-//! carries messages both ways, and each side writes lines that it has just read. Zen moves such lines from core to core; lines that one
-//! core always writes and the other always reads it does not: on two cores of a Zen 4 64 KiB take 2.0 µs by cells that go back and forth
-//! and 7.7 by cells of one's own, on two that are far from each other 4.5 and 30. The owner says which cells may be kept, and lends few
-//! enough that it never lacks them. A cell that has come back carries the next message.
+//! carries messages both ways, and each side writes lines that it has just read. AMD's processors move such lines from core to core;
+//! lines that one core always writes and the other always reads they do not (docs/decisions/0024-cells-go-back-and-forth.md). The
+//! owner says which cells may be kept, and lends few enough that it never lacks them. A cell that has come back carries the next message.
 
 use std::sync::atomic::Ordering;
 

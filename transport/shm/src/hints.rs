@@ -1,7 +1,6 @@
 //! What the processor is told about lines that pass between cores. Hints only: without them all is the same, but later.
 //!
-//! Measured on two cores of a Sapphire Rapids: to write 4 KiB of lines that the other core has takes 220 ns, 110 if they were
-//! asked for before; to read a line out of the other core's cache takes 100 ns, out of the shared cache 54.
+//! Lines that were asked for before take half the time to write (docs/performance/constants.md).
 
 /// This line will be written here: asks for it now, so that the write does not wait for the core that has read it.
 #[inline(always)]

@@ -8,31 +8,27 @@ pub use tern_transport::limits::*;
 pub const LINE_BYTES: usize = 64;
 
 /// Lines of a message that are written before its first one, which tells the reader to begin. A reader that comes too close
-/// takes lines away from under the writer: 4 KiB take 0.71 µs with 8 or 16 lines ahead, 0.8 with none or with all.
+/// takes lines away from under the writer; one that waits for all of them begins too late (docs/decisions/0008-lines-overlap.md).
 pub const LINES_AHEAD: u32 = 8;
 
 /// The same where payloads go by cells rather than by the kernel: a cell's one mark for all of its lines costs less than a mark in
-/// each. Measured on two cores of a Zen 4: 200 bytes take 0.18 µs in lines and 0.20 by a cell, 256 bytes 0.21 and 0.19,
-/// 4 KiB 1.3 and 0.5.
+/// each (docs/performance/constants.md).
 pub const LINES_BEFORE_CELLS_PAYLOAD_BYTES_MAX: usize = HEAD_PAYLOAD_BYTES + 3 * MORE_PAYLOAD_BYTES;
 
 /// Bytes of a message from which cells are taken in turn. By the time a cell is used again, its lines
-/// have left both cores' own caches for the one that they share, from where they come several times as fast: on
-/// two cores of a Zen 4 64 KiB take 3.0 µs in turn and 4.5 to 9 by the cell used last. A shorter message is faster in the cell
-/// used last: 4 KiB 0.5 instead of 0.65 µs.
+/// have left both cores' own caches for the one that they share, from where they come several times as fast.
+/// A shorter message is faster in the cell used last (docs/performance/constants.md).
 pub const CELL_TURNS_BYTES_MIN: usize = 8 * 1024;
 
 /// Cells that take turns while as many are free: with those of [`CELL_BYTES`] 1 MiB, as much as a core's own cache holds. What all ranks
-/// of a job write in turn should stay in the cache that they share: among 16 ranks on two cores of a Zen 5 an all-to-all of
-/// 64 KiB takes 1.0 ms in turns of 64 and 1.4 in turns of 128, among eight 0.10 and 0.12; between two ranks it is the same.
+/// of a job write in turn should stay in the cache that they share (docs/performance/constants.md).
 pub const CELLS_IN_TURN: u32 = 64;
 
 /// Bytes of all that take turns, as they are unless a variable says otherwise.
 pub const CELLS_IN_TURN_BYTES: u64 = (CELLS_IN_TURN * CELL_BYTES) as u64;
 
-/// Cells that a rank uses at least where ranks outnumber the cores: three of the longest messages that go by cells. What 16 ranks had in 128
-/// cells each filled the last cache of a Zen 5 alone, since nobody emptied them before he had the core: an all-to-all of 64 KiB took 1.9 ms,
-/// and 1.2 with 16.
+/// Cells that a rank uses at least where ranks outnumber the cores: three of the longest messages that go by cells. With many
+/// cells each, 16 ranks fill the last cache, since nobody empties them before he has the core (docs/performance/constants.md).
 pub const OVERSUBSCRIBED_CELLS_MIN: u32 = 16;
 
 /// Cells that each peer may keep to answer with, at least: those of a message where many ranks share the cells.
@@ -42,7 +38,7 @@ pub const CELLS_LENT_PER_PEER_MIN: u32 = MESSAGE_CELLS_FEW;
 pub const CELLS_KEPT_MAX: usize = 64;
 
 /// Pieces in which a cell is filled and emptied: the receiver copies one while the sender writes the next. Each is announced by a line
-/// that crosses between the cores: with four, messages of 32 to 128 KiB took a tenth longer.
+/// that crosses between the cores: more of them cost more than they bring.
 pub const CELL_PIECES: u32 = 2;
 
 /// Bytes of a piece at least: each has a line of the ring.
@@ -163,12 +159,11 @@ const _: () = assert!(HEAD_PAYLOAD_BYTES + 3 * 8 == LINE_BYTES && MORE_PAYLOAD_B
 const _: () = assert!(MESSAGE_CELLS_MAX * CELL_PIECES <= RING_LINES_MIN - RING_LINES_MIN / 4);
 
 /// Chunks that a cooperative copy is divided into while they stay within the two bounds below: enough that both
-/// sides end at nearly the same time, few enough that the system calls (about 0.5 µs each) do not count.
-/// Measured: 8 is better than 16 by a tenth from 256 KiB to 1 MiB, and 32 is worse everywhere.
+/// sides end at nearly the same time, few enough that the system calls (about 0.5 µs each) do not count
+/// (docs/decisions/0009-copy-by-both-sides.md).
 pub const COOPERATIVE_CHUNKS: u64 = 8;
 
 /// Smallest chunk of a cooperative copy that is long enough for one such chunk a side; a shorter copy has one chunk a side.
-/// Measured: with 64 KiB, 128 and 256 KiB take 0.6 and 0.75 of the time that they take with 16 KiB.
 pub const COOPERATIVE_CHUNK_BYTES_MIN: u64 = 64 * 1024;
 
 /// Largest chunk of a cooperative copy: an eighth of a second-level cache.

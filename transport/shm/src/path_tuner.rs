@@ -1,6 +1,6 @@
 //! Which way long messages take between two ranks: through cells or by the kernel. Measured on the messages themselves, since it
-//! depends on where both ranks run at the moment: on two cores of a Zen 4 that share a cache 64 KiB take 3 µs by cells and 4.2 by the
-//! kernel, on two that do not 28 and 5.4; and a hypervisor or the scheduler moves ranks from the one to the other.
+//! depends on where both ranks run at the moment, and a hypervisor or the scheduler moves them
+//! (docs/decisions/0010-cells-or-kernel.md).
 //!
 //! The receiver chooses, and measures from there until it has the message: what takes longest may be its own copy, the sender's,
 //! or the way from one to the other. An absent sender makes cells slow and the kernel only half as fast, and so it should.

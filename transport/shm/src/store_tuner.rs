@@ -1,8 +1,8 @@
 //! How a cell is filled: by stores to the cache as usual, or by stores past it.
 //!
 //! Where both cores share a cache, the usual stores are faster. Where they do not, each line has to be fetched from the core that
-//! read the cell last, and from here again when it is read next: on two cores of a Zen 3 that share none 64 KiB take 17 µs, and
-//! 6 by stores past the cache. Which of the two it is changes when the scheduler or a hypervisor moves a rank, so it
+//! read the cell last, and from here again when it is read next
+//! (docs/decisions/0011-stores-past-the-cache.md). Which of the two it is changes when the scheduler or a hypervisor moves a rank, so it
 //! is measured (`tuner.rs`).
 
 use std::sync::atomic::Ordering;

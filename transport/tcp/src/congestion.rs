@@ -2,8 +2,7 @@
 //!
 //! Some systems, machines of clouds among them, have BBR for all connections (`net.ipv4.tcp_congestion_control`). It sends at the pace of
 //! a timer, from what it thinks that the network delivers, which on long ways that lose packets is worth much. Between near
-//! machines the timer costs more than the message: on a loop-back messages of 256 KiB took 28 or 60 µs from run to run, and 29 without
-//! it; 1 MiB 150 and 115; over a network of 10 Gbit/s 1 to 5 % more time. So near peers do without.
+//! machines the timer costs more than the message (docs/performance/constants.md). So near peers do without.
 
 use socket2::Socket;
 

@@ -100,7 +100,7 @@ pub const NEAR_US_MAX: u32 = 2_000;
 
 /// Microseconds beyond the round trip after which the kernel sends again what no acknowledgement has come for, the first of these
 /// that it takes: 8 ms are two of the steps in which usual kernels count time, which is the least, 20 ms those of others. The peer's
-/// kernel, told the same, then acknowledges within less. Measured with 1 % loss: the slowest of 300 barriers takes 11 ms, not 216.
+/// kernel, told the same, then acknowledges within less (docs/decisions/0013-retransmit-soon.md).
 pub const RETRANSMIT_US: [i32; 2] = [8_000, 20_000];
 
 /// Connections that have not proved anything yet. One that has said nothing goes when one more comes: whoever means well needs

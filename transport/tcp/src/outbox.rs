@@ -544,9 +544,9 @@ fn end_of_zero_copy(spoiled: &mut Vec<BadMemory>, buf: &UserBuf) -> Result<(), T
 }
 
 /// Whether a long body that begins `at` bytes behind its frame had better lie farther: the kernel copies the frame to where a page
-/// begins, as a rule, and on Zen a copy takes twice as long to a place that lies up to 63 bytes farther in its page than the source, where that was
-/// in another core's cache. Blocks of `malloc` begin 16 bytes into a page, and so their copies behind a header of 64. 64 KiB
-/// took 23 µs one way instead of 16, 256 KiB 60 instead of 33, measured with plain sockets on cores of a Zen 5 that share no cache.
+/// begins, as a rule, and AMD's processors take twice as long to copy to a place that lies up to 63 bytes farther in its page than the source,
+/// where that was in another core's cache (docs/performance/constants.md). Blocks of `malloc` begin 16 bytes into a page, and so their
+/// copies behind a header of 64.
 fn wants_pad(am: &Am<'_>, at: usize) -> bool {
     let place = am.body.as_contiguous().filter(|_| am.len >= PADDED_BYTES_MIN);
     place.is_some_and(|(start, _)| {

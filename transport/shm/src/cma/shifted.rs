@@ -1,8 +1,8 @@
 //! Copies by the kernel to a place that lies a few bytes farther in its page.
 //!
-//! The kernel copies by one instruction (`rep movsb`). On Zen 3 that takes six times as long where the target lies 1 to 31 bytes farther
-//! in its page than the source in its own: 1 MiB 0.7 ms instead of 0.13. A large block of `malloc` begins 16 bytes into a page, and
-//! what `mmap` gives with one, so that is a usual case. By way of a block that lies as the other side does, it takes 0.2.
+//! The kernel copies by one instruction (`rep movsb`). On some processors that takes several times as long where the target lies 1 to 31 bytes
+//! farther in its page than the source in its own (docs/performance/constants.md). A large block of `malloc` begins 16 bytes into a
+//! page, and what `mmap` gives with one, so that is a usual case. A way by a block that lies as the other side does is faster then.
 
 use std::hint::black_box;
 use std::sync::OnceLock;
