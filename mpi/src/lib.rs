@@ -8,16 +8,16 @@
 // The state is a static, so its parts are made by const functions, which Default has not.
 #![allow(clippy::new_without_default)]
 
-pub mod check;
-pub mod coll;
-pub mod comm;
-pub mod core;
-pub mod datatype;
-pub mod env;
-pub mod file;
-pub mod limits;
-pub mod p2p;
-pub mod rma;
-pub mod spawn;
-pub mod tool;
-pub mod topo;
+mod check;
+mod coll;
+mod comm;
+mod core;
+mod datatype;
+mod env;
+mod file;
+mod limits;
+mod p2p;
+mod rma;
+mod spawn;
+mod tool;
+mod topo;

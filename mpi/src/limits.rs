@@ -3,243 +3,242 @@
 use std::time::Duration;
 
 /// Looks at another rank's flag before a wait does other things between them, while ranks have cores of their own: some 0.3 µs.
-pub const LOOKS_AT_ONCE: u32 = 16;
+pub(crate) const LOOKS_AT_ONCE: u32 = 16;
 
 /// Polls of a blocking receive before it becomes a request, while ranks have cores of their own: some 0.6 µs, in which the answer of a peer
 /// comes that replies at once. Without a request it is taken some nanoseconds sooner.
-pub const POLLS_AT_ONCE_MAX: u32 = 64;
+pub(crate) const POLLS_AT_ONCE_MAX: u32 = 64;
 
 /// Empty polls before a wait stops spinning, when every rank has a core: about 50 µs, what it costs to be woken in a
 /// virtual node. Spinning as long as sleeping would cost is at most twice the best choice. A power of two, as waits halve
 /// and double it.
-pub const SPIN_POLLS_MAX: u32 = 4096;
+pub(crate) const SPIN_POLLS_MAX: u32 = 4096;
 
 /// The same where a poll is a system call for each connection, or is one now and then beside shared memory: some 150 µs. With a
 /// quarter of it the sender of 256 KiB or more slept before the answer came; where ranks crowd the node unknown to each other, waits
 /// soon learn to spin less.
-pub const SPIN_POLLS_NETWORK_MAX: u32 = 512;
+pub(crate) const SPIN_POLLS_NETWORK_MAX: u32 = 512;
 
 /// Polls over a network after which the core is offered to others: some 15 µs, of which the offer takes a fiftieth. Without it the
 /// ranks of 8 hosts on two cores kept each other from what they waited for.
-pub const POLLS_PER_YIELD: u32 = 32;
+pub(crate) const POLLS_PER_YIELD: u32 = 32;
 
 /// The same beside shared memory, where a poll is a system call only now and then.
-pub const POLLS_PER_YIELD_NEAR: u32 = 256;
+pub(crate) const POLLS_PER_YIELD_NEAR: u32 = 256;
 
 /// The same where other programs crowd the node: a message that is on its way already still meets a spinning rank.
-pub const SPIN_POLLS_MIN: u32 = 64;
+pub(crate) const SPIN_POLLS_MIN: u32 = 64;
 
 /// How long a rank that sleeps in a collective over shared memory sleeps at first, before it looks whether another one makes another
 /// call: nobody wakes it for that. Each sleep is twice as long as all before.
-pub const FIRST_LOOK_AROUND: Duration = Duration::from_millis(10);
+pub(crate) const FIRST_LOOK_AROUND: Duration = Duration::from_millis(10);
 
 /// And at most: what it costs is not to be seen beside a blocked rank's other work.
-pub const LAST_LOOK_AROUND: Duration = Duration::from_secs(1);
+pub(crate) const LAST_LOOK_AROUND: Duration = Duration::from_secs(1);
 
 /// Polls after a sleep before the next, since more of the same message may be on its way.
-pub const POLLS_AFTER_SLEEP: u32 = 200;
+pub(crate) const POLLS_AFTER_SLEEP: u32 = 200;
 
 /// Yields before sleeping when every rank has a core: another process may need it for a moment.
-pub const YIELDS_MAX: u32 = 1;
+pub(crate) const YIELDS_MAX: u32 = 1;
 
 /// Yields before sleeping when ranks outnumber the cores: measured best for barriers of 8 and 16 ranks on
 /// 2 cores (DESIGN section 7: four yields, then futex).
-pub const OVERSUBSCRIBED_YIELDS_MAX: u32 = 4;
+pub(crate) const OVERSUBSCRIBED_YIELDS_MAX: u32 = 4;
 
 /// The same where no more than two ranks share a core. Four yields then last 2 µs, less than it takes until those come who must be
-/// woken: now and then all 4 ranks on 2 cores slept in every call for a while, and their mean time was 6.5 µs instead of 2.4. With 4
-/// ranks on a core more yields gain nothing, and barriers lose. To yield for 100 µs at least makes an all-to-all of 64 KiB among 8 ranks
-/// a tenth faster; but where two of 4 ranks compute, the other two, who sleep less often, are brought to one core less often, and exchange a
-/// third as many messages.
-pub const PAIRED_YIELDS_MAX: u32 = 16;
+/// woken: now and then all 4 ranks on 2 cores would sleep in every call for a while. With 4 ranks on a core more yields gain nothing,
+/// and barriers lose. Where two of 4 ranks compute, the other two, if they slept less often, would be brought to one core less often
+/// (docs/decisions/0022-yields-before-sleeping.md, docs/performance/constants.md).
+pub(crate) const PAIRED_YIELDS_MAX: u32 = 16;
 
 /// Those before sleeping over sockets, where one peer is waited for: its answer usually comes with the first. With 16, pairs of ranks that the
 /// scheduler has put on different cores stay there more often and take twice as long; it brings them together when one sleeps and
 /// the other wakes it.
-pub const LISTENING_YIELDS_MAX: u32 = 3;
+pub(crate) const LISTENING_YIELDS_MAX: u32 = 3;
 
 /// A yield that took so long went to a program that computes: ranks that exchange messages are back within
 /// microseconds, and a scheduler's time slice is 3 ms or so.
-pub const YIELD_DEAR: Duration = Duration::from_millis(1);
+pub(crate) const YIELD_DEAR: Duration = Duration::from_millis(1);
 
 /// Ranks on a core for which that holds.
-pub const YIELD_DEAR_RANKS: u32 = 4;
+pub(crate) const YIELD_DEAR_RANKS: u32 = 4;
 
 /// So much later is a yield dear for each further rank on the core, which may have copied messages of some 64 KiB from and to all others.
-pub const YIELD_DEAR_PER_RANK: Duration = Duration::from_micros(250);
+pub(crate) const YIELD_DEAR_PER_RANK: Duration = Duration::from_micros(250);
 
 /// Waits that sleep without a yield after the first dear one: a single one means little.
-pub const WAITS_AFTER_DEAR_YIELD_MIN: u32 = 16;
+pub(crate) const WAITS_AFTER_DEAR_YIELD_MIN: u32 = 16;
 
 /// The same after many: the one yield that finds out whether the program still computes then costs few microseconds a wait.
-pub const WAITS_AFTER_DEAR_YIELD_MAX: u32 = 1024;
+pub(crate) const WAITS_AFTER_DEAR_YIELD_MAX: u32 = 1024;
 
 /// From one dear yield to the next, so many times more waits sleep: three of them, some 10 ms, lead to the most.
-pub const WAITS_AFTER_DEAR_YIELD_GROWTH: u32 = 4;
+pub(crate) const WAITS_AFTER_DEAR_YIELD_GROWTH: u32 = 4;
 
 /// Cheap yields, of those that are timed, after which a dear one counts so many times less again: with the untimed ones they have
 /// saved more time, some 20 µs each, than the dear ones before have cost.
-pub const CHEAP_YIELDS_TO_TRUST: u32 = 128;
+pub(crate) const CHEAP_YIELDS_TO_TRUST: u32 = 128;
 
 /// Cheap yields after a cheap one that go by without a look at the clock, which costs a tenth of a yield.
-pub const YIELDS_UNTIMED: u32 = 7;
+pub(crate) const YIELDS_UNTIMED: u32 = 7;
 
 /// A rank that has slept so long says on the status page where it is: a hang is explained, a normal wait costs nothing.
-pub const PUBLISH_AFTER: Duration = Duration::from_millis(50);
+pub(crate) const PUBLISH_AFTER: Duration = Duration::from_millis(50);
 
 /// Threads of a rank whose calls stand on the status page beside the one that has slept longest: there is room for the text of so many.
-pub const BOARD_FURTHER_THREADS_MAX: usize = 2;
+pub(crate) const BOARD_FURTHER_THREADS_MAX: usize = 2;
 
 /// Calls that ask and find nothing, such as `MPI_Test`, between two looks at the clock: a look takes as long as a poll
 /// or two.
-pub const ASKS_PER_LOOK_MAX: u64 = 64;
+pub(crate) const ASKS_PER_LOOK_MAX: u64 = 64;
 
 /// Looks at the clock that follow each other sooner may be farther apart; after a longer time each call looks again.
-pub const LOOK_EVERY: Duration = Duration::from_millis(5);
+pub(crate) const LOOK_EVERY: Duration = Duration::from_millis(5);
 
 /// Calls that ask with this much time for each poll, or more, each look at everything, the network and its timers too: what a program that sleeps in between
 /// waits for would otherwise take as many calls as a spinning one makes in microseconds. A look takes up to 10 µs.
-pub const SELDOM: Duration = Duration::from_micros(100);
+pub(crate) const SELDOM: Duration = Duration::from_micros(100);
 
 /// Requests and messages that a report of where this rank stands shows of each kind.
-pub const BOARD_ITEMS_MAX: usize = 4;
+pub(crate) const BOARD_ITEMS_MAX: usize = 4;
 
 /// Requests and messages that are looked at for a report: some 10 µs, even where there are many more.
-pub const BOARD_LOOKED_AT_MAX: usize = 1000;
+pub(crate) const BOARD_LOOKED_AT_MAX: usize = 1000;
 
 /// `MPI_TAG_UB`.
-pub const TAG_UB: i32 = i32::MAX;
+pub(crate) const TAG_UB: i32 = i32::MAX;
 
 /// Contexts that a process names at once for a new communicator and its descendants. 32 bits of count allow a
 /// process to lead a million times; a communicator is duplicated about 160 times before its members ask again.
-pub const CONTEXTS_PER_BLOCK: u32 = 4096;
+pub(crate) const CONTEXTS_PER_BLOCK: u32 = 4096;
 
 /// Tag of the barrier with which `MPI_Finalize` ends, on [`crate::comm::object::Lane::Coll`].
-pub const LAST_BARRIER_TAG: i32 = i32::MAX;
+pub(crate) const LAST_BARRIER_TAG: i32 = i32::MAX;
 
 /// Tags that the collectives of a communicator take in turn: all below that.
-pub const COLLECTIVE_TAGS: u32 = LAST_BARRIER_TAG as u32;
+pub(crate) const COLLECTIVE_TAGS: u32 = LAST_BARRIER_TAG as u32;
 
 /// Tag of the library's own agreements on [`crate::comm::object::Lane::Local`].
-pub const AGREEMENT_TAG: i32 = i32::MAX;
+pub(crate) const AGREEMENT_TAG: i32 = i32::MAX;
 
 /// Tag of the last word between worlds that end connected.
-pub const LEAVING_TAG: i32 = AGREEMENT_TAG - 4;
+pub(crate) const LEAVING_TAG: i32 = AGREEMENT_TAG - 4;
 
 /// A thread that has found the library's state wrong waits so long for another one, which may have brought it about.
-pub const MEET_WITHIN: Duration = Duration::from_millis(100);
+pub(crate) const MEET_WITHIN: Duration = Duration::from_millis(100);
 
 /// Ranks of jobs under other launchers that tell each other in `MPI_Finalize` how they are reached: some 60 bytes each, so 1 MiB.
-pub const KEPT_ADDRESSES_MAX: u32 = 1 << 14;
+pub(crate) const KEPT_ADDRESSES_MAX: u32 = 1 << 14;
 
 /// How often a process that computes looks whether another world that it is connected with is still there.
-pub const LOOK_ABROAD: Duration = Duration::from_millis(250);
+pub(crate) const LOOK_ABROAD: Duration = Duration::from_millis(250);
 
 /// How often it looks while such a connection is being made again.
-pub const LOOK_AT_DIALING: Duration = Duration::from_millis(10);
+pub(crate) const LOOK_AT_DIALING: Duration = Duration::from_millis(10);
 
 /// Seconds for which `MPI_Comm_connect` waits for an `MPI_Comm_accept`, unless the key `timeout` says otherwise.
-pub const CONNECT_S: u64 = 300;
+pub(crate) const CONNECT_S: u64 = 300;
 
 /// Seconds in which a process that has knocked says who it is, and one that has been let in what it is told.
-pub const TALK_S: u64 = 10;
+pub(crate) const TALK_S: u64 = 10;
 
 /// Tag of what the ranks of one node agree on while some of them agree with those of others: in each group ranks are counted
 /// from 0, so the same tag would take one for the other.
-pub const NEAR_AGREEMENT_TAG: i32 = AGREEMENT_TAG - 1;
+pub(crate) const NEAR_AGREEMENT_TAG: i32 = AGREEMENT_TAG - 1;
 
 /// Tag of what those agree on who stand for nodes.
-pub const FAR_AGREEMENT_TAG: i32 = AGREEMENT_TAG - 2;
+pub(crate) const FAR_AGREEMENT_TAG: i32 = AGREEMENT_TAG - 2;
 
 /// Tag of what all ranks agree on before they send messages by datagrams: what one of them already sends so may come before the last
 /// that it sent by a connection.
-pub const EACH_AGREEMENT_TAG: i32 = AGREEMENT_TAG - 3;
+pub(crate) const EACH_AGREEMENT_TAG: i32 = AGREEMENT_TAG - 3;
 
 /// Ranks of a job that uses multicast: beyond, what each keeps for all others would be more than all else.
-pub const MULTICAST_RANKS_MAX: u32 = 4096;
+pub(crate) const MULTICAST_RANKS_MAX: u32 = 4096;
 
 /// Temporary memory that a collective leaves for the next one: what small and medium calls need, and little beside what a
 /// rank has anyway.
-pub const SCRATCH_KEPT_BYTES_MAX: usize = 256 * 1024;
+pub(crate) const SCRATCH_KEPT_BYTES_MAX: usize = 256 * 1024;
 
 /// How long the progress thread keeps away after the program was in MPI: a program that calls again and again makes progress
 /// itself, and each turn of the lock between two threads costs as much as several calls.
-pub const NAP: Duration = Duration::from_micros(20);
+pub(crate) const NAP: Duration = Duration::from_micros(20);
 
 /// The same where the thread only sees to what a call has left behind: a gathered message is late by so much at first.
-pub const NAP_FOR_RESIDUE: Duration = Duration::from_micros(500);
+pub(crate) const NAP_FOR_RESIDUE: Duration = Duration::from_micros(500);
 
-/// The same in a program that has called for long without a pause. With 500 µs for ever, messages of 256 KiB and more took a tenth longer.
-pub const NAP_FOR_RESIDUE_MAX: Duration = Duration::from_millis(8);
+/// The same in a program that has called for long without a pause: shorter naps disturb its long messages.
+pub(crate) const NAP_FOR_RESIDUE_MAX: Duration = Duration::from_millis(8);
 
 /// Naps without anything left behind after which the thread parks. To wake it costs as much as several naps.
-pub const IDLE_NAPS_MAX: u32 = 8;
+pub(crate) const IDLE_NAPS_MAX: u32 = 8;
 
 /// Time slice that the progress thread asks for, nanoseconds: the shortest that Linux grants.
-pub const SLICE_NS: u64 = 100_000;
+pub(crate) const SLICE_NS: u64 = 100_000;
 
 /// Steps of the search for the best cut of a grid that spans nodes: some hundredths of a second. Larger searches look
 /// only at blocks that fill a node.
-pub const REORDER_STEPS_MAX: u64 = 1 << 24;
+pub(crate) const REORDER_STEPS_MAX: u64 = 1 << 24;
 
 /// No memory of a program lies below: the smallest page that there is, and the first is never mapped.
-pub const PAGE_BYTES_MIN: usize = 4096;
+pub(crate) const PAGE_BYTES_MIN: usize = 4096;
 
 /// How long a rank that ends the job may take to write what its streams hold: whoever reads is there at once, or stuck. All ranks
 /// must be gone within 2 s of an end, half of which is `mpirun`'s.
-pub const FLUSH_MAX: Duration = Duration::from_millis(500);
+pub(crate) const FLUSH_MAX: Duration = Duration::from_millis(500);
 
 /// How soon after the end of the thread that has started MPI it is looked whether another one of the program's is left. Each look
 /// that finds some doubles the time to the next, since they may go on for hours.
-pub const DEPARTURE_LOOK: Duration = Duration::from_millis(20);
+pub(crate) const DEPARTURE_LOOK: Duration = Duration::from_millis(20);
 
 /// What it becomes at most.
-pub const DEPARTURE_LOOK_MAX: Duration = Duration::from_millis(500);
+pub(crate) const DEPARTURE_LOOK_MAX: Duration = Duration::from_millis(500);
 
 /// How often a rank that sleeps until others have synchronized a window looks by itself. They wake it, so this is for nothing but safety.
-pub const WINDOW_LOOK: Duration = Duration::from_millis(50);
+pub(crate) const WINDOW_LOOK: Duration = Duration::from_millis(50);
 
 /// The same where the others cannot wake it, since no way of messages over shared memory is open.
-pub const WINDOW_LOOK_UNRUNG: Duration = Duration::from_micros(500);
+pub(crate) const WINDOW_LOOK_UNRUNG: Duration = Duration::from_micros(500);
 
 /// Puts and gets of so many bytes take the shortest way, which calls nothing: a copy of them is a few loads and stores.
-pub const SHORT_TRANSFER_BYTES_MAX: usize = 64;
+pub(crate) const SHORT_TRANSFER_BYTES_MAX: usize = 64;
 
 /// Looks at an errand before it is taken back: about a microsecond, in which a rank that polls has seen it.
-pub const ERRAND_LOOKS_MAX: u32 = 500;
+pub(crate) const ERRAND_LOOKS_MAX: u32 = 500;
 /// Accesses that go by the kernel after an errand that nobody took up: at first, and at most. An errand in vain takes twice as long as
 /// the kernel, so that those are not felt.
-pub const ERRANDS_SKIPPED_MIN: u32 = 16;
+pub(crate) const ERRANDS_SKIPPED_MIN: u32 = 16;
 /// See above.
-pub const ERRANDS_SKIPPED_MAX: u32 = 4096;
+pub(crate) const ERRANDS_SKIPPED_MAX: u32 = 4096;
 
 /// Flushes of a window after which a rank takes what has arrived: a poll costs as much as a flush.
-pub const FLUSHES_PER_LOOK: u32 = 16;
+pub(crate) const FLUSHES_PER_LOOK: u32 = 16;
 
 /// The same where ranks outnumber the cores, and a look gives the core to others: so many flushes take about as long as that does.
-pub const FLUSHES_PER_YIELD: u32 = 64;
+pub(crate) const FLUSHES_PER_YIELD: u32 = 64;
 
 /// From so many bytes on, elements of a window are combined all at once. To let all ranks pass a fence takes some microseconds, and an
 /// atomic instruction for each of so many elements longer.
-pub const MANY_BYTES_MIN: usize = 32 << 10;
+pub(crate) const MANY_BYTES_MIN: usize = 32 << 10;
 
 /// A program that does something else for so long between two partitions computes: each leaves at once then. Some 0.5 µs, in the ticks
 /// of a processor with 3 GHz. Whoever only makes partitions ready needs a tenth of that for each.
-pub const PARTITIONS_HURRY_TICKS: u64 = 1500;
+pub(crate) const PARTITIONS_HURRY_TICKS: u64 = 1500;
 
 /// After so many partitions in a row without computation before them, only some of the next ones look at the clock, which takes a
 /// third of their time.
-pub const PARTITIONS_CALM: u32 = 16;
+pub(crate) const PARTITIONS_CALM: u32 = 16;
 
 /// One of so many does then. So few more may wait for company when the program begins to compute.
-pub const PARTITIONS_UNCLOCKED: u32 = 4;
+pub(crate) const PARTITIONS_UNCLOCKED: u32 = 4;
 
 /// How often a read of a performance variable tries to look at the state of MPI while another thread is there. After that it gives what it
 /// saw last: a signal handler may have interrupted that very thread.
-pub const LOOKS_MAX: u32 = 1000;
+pub(crate) const LOOKS_MAX: u32 = 1000;
 
 /// Events of which a tool has not been told yet.
-pub const HAPPENINGS_MAX: usize = 4096;
+pub(crate) const HAPPENINGS_MAX: usize = 4096;
 
 /// What a rank has printed last reaches its launcher's output within this time, as a rule.
-pub const CARRYING_TIME: Duration = Duration::from_millis(50);
+pub(crate) const CARRYING_TIME: Duration = Duration::from_millis(50);

@@ -7,11 +7,11 @@
 //! `RunningCollective`.
 
 mod record;
-pub mod threads;
+pub(crate) mod threads;
 mod verdict;
-pub mod windows;
+pub(crate) mod windows;
 
-pub use record::{CallRecord, CallState, Meaning};
+pub(crate) use record::{CallRecord, CallState, Meaning};
 
 use crate::comm::object::{Comm, Lane};
 use crate::core::engine::ProcessEngine;
@@ -24,7 +24,7 @@ use verdict::{CallRecords, verdict};
 
 /// The comparison of one call.
 #[derive(Debug)]
-pub struct Check {
+pub(crate) struct Check {
     ranks: CheckedRanks,
     mine: CallRecord,
     /// Records from this rank's own on, in the order of places, around the ranks.
@@ -54,18 +54,18 @@ struct ExchangeRound {
 
 impl Check {
     /// A check of the call with tag `tag` on a communicator.
-    pub fn new(comm: &Comm, tag: i32, mine: CallRecord) -> Self {
+    pub(crate) fn new(comm: &Comm, tag: i32, mine: CallRecord) -> Self {
         Check { ranks: CheckedRanks::of(comm, tag), known: mine.bytes(), mine, round: None, passed: false }
     }
 
     /// Back to the start, for the next start of a persistent call.
-    pub fn restart(&mut self) {
+    pub(crate) fn restart(&mut self) {
         self.known = self.mine.bytes();
         (self.round, self.passed) = (None, false);
     }
 
     /// Moves on; ready once all records are here.
-    pub fn advance(&mut self, engine: &mut ProcessEngine) -> Poll<Result> {
+    pub(crate) fn advance(&mut self, engine: &mut ProcessEngine) -> Poll<Result> {
         if self.passed {
             return Poll::Ready(Ok(()));
         }
@@ -91,7 +91,7 @@ impl Check {
 
     /// Tells the others that this rank's call has failed for its own arguments, without waiting for anybody: each round's
     /// message, with nothing in it about other ranks.
-    pub fn refuse(mut self, engine: &mut ProcessEngine) {
+    pub(crate) fn refuse(mut self, engine: &mut ProcessEngine) {
         let size = self.ranks.members.size();
         while self.blocks() < size {
             let sent = self.send(engine);

@@ -20,7 +20,7 @@ const WORDS: usize = 1 + NAME_WORDS + 2 + 2 * AMOUNT_WORDS + 2 + SAID_WORDS;
 
 /// One rank's call.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct CallRecord {
+pub(crate) struct CallRecord {
     /// Whether the call was made.
     pub state: CallState,
     name: [u8; NAME_BYTES],
@@ -42,7 +42,7 @@ pub struct CallRecord {
 
 /// Whether a rank's call was made.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub enum CallState {
+pub(crate) enum CallState {
     /// Nothing is known of this rank: its record would have come by one that refused its own call.
     #[default]
     Unknown,
@@ -54,7 +54,7 @@ pub enum CallState {
 
 /// An operation as ranks compare it: handles of operations that the program made differ from rank to rank.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Code {
+pub(crate) enum Code {
     /// A predefined one.
     Predefined(PredefinedOp),
     /// A function of the program's; whether it commutes.
@@ -63,7 +63,7 @@ pub enum Code {
 
 /// How much of what.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Amount {
+pub(crate) struct Amount {
     /// Packed bytes.
     pub bytes: u64,
     /// The hash of the type signature, 0 if it fits any.
@@ -74,7 +74,7 @@ pub struct Amount {
 
 impl Amount {
     /// So many elements of `datatype`.
-    pub fn of(data: TypedCount, datatype: Option<&Datatype>) -> Self {
+    pub(crate) fn of(data: TypedCount, datatype: Option<&Datatype>) -> Self {
         let basic = datatype.and_then(Datatype::uniform);
         // What may be received as anything is not compared (section 3.3.1).
         let any = matches!(basic, Some(Basic::Packed | Basic::Byte));
@@ -85,7 +85,7 @@ impl Amount {
 
 /// The datatypes and the operation of a call being prepared, beside its [`CollectiveCall`].
 #[derive(Clone, Copy)]
-pub struct Meaning<'a> {
+pub(crate) struct Meaning<'a> {
     /// The type of the send buffer.
     pub send: Option<&'a Datatype>,
     /// The type of the receive buffer, and that of a reduction.
@@ -96,10 +96,10 @@ pub struct Meaning<'a> {
 
 impl CallRecord {
     /// Bytes of a record on its way.
-    pub const BYTES: usize = WORDS * 8;
+    pub(crate) const BYTES: usize = WORDS * 8;
 
     /// A call of which only the name counts.
-    pub fn named(call: &str) -> Self {
+    pub(crate) fn named(call: &str) -> Self {
         let mut name = [0; NAME_BYTES];
         let len = call.len().min(NAME_BYTES);
         name[..len].copy_from_slice(&call.as_bytes()[..len]);
@@ -108,7 +108,7 @@ impl CallRecord {
 
     /// What has to agree between the ranks of a call; what the standard lets each rank choose is left out, and so is
     /// what only two ranks have to agree on (the counts of the v and w calls): messages are measured anyway.
-    pub fn fill(&mut self, comm: &CommView, call: &CollectiveCall, meaning: Meaning) {
+    pub(crate) fn fill(&mut self, comm: &CommView, call: &CollectiveCall, meaning: Meaning) {
         let sends = |data: TypedCount| Some(Amount::of(data, meaning.send));
         let recvs = |data: TypedCount| Some(Amount::of(data, meaning.recv));
         self.root = call_root(call);
@@ -155,7 +155,7 @@ impl CallRecord {
     }
 
     /// The topology that the call makes: all that must be alike, and how to say it, of which the beginning is told.
-    pub fn names_topology(&mut self, words: impl Iterator<Item = u64>, said: &str) {
+    pub(crate) fn names_topology(&mut self, words: impl Iterator<Item = u64>, said: &str) {
         const CUT: &str = "\u{2026}";
         let mut bytes = [0; SAID_BYTES];
         let (room, end) =
@@ -174,17 +174,17 @@ impl CallRecord {
     }
 
     /// The name of the call.
-    pub fn call(&self) -> String {
+    pub(crate) fn call(&self) -> String {
         text(&self.name)
     }
 
     /// Whether two ranks make the same call.
-    pub fn same_call(&self, other: &CallRecord) -> bool {
+    pub(crate) fn same_call(&self, other: &CallRecord) -> bool {
         self.name == other.name
     }
 
     /// As bytes.
-    pub fn bytes(&self) -> Vec<u8> {
+    pub(crate) fn bytes(&self) -> Vec<u8> {
         let mut words = vec![self.state.word()];
         words.extend((0..NAME_WORDS).map(|at| number(&self.name, at * 8)));
         words.extend([root_word(self.root), self.operation.map_or(0, Code::word)]);
@@ -195,7 +195,7 @@ impl CallRecord {
     }
 
     /// Of bytes that came from another rank; what makes no sense is taken for nothing.
-    pub fn read(bytes: &[u8]) -> Self {
+    pub(crate) fn read(bytes: &[u8]) -> Self {
         let word = |at: usize| number(bytes, at * 8);
         let mut name = [0; NAME_BYTES];
         if let Some(told) = bytes.get(8..8 + NAME_BYTES) {
@@ -294,7 +294,7 @@ const USER_OPERATION: u64 = 1 << 32;
 
 impl Code {
     /// A number that stands for it on all ranks.
-    pub fn word(self) -> u64 {
+    pub(crate) fn word(self) -> u64 {
         match self {
             Code::Predefined(op) => u64::from(op.handle_value()),
             Code::User(commutative) => USER_OPERATION | u64::from(commutative),

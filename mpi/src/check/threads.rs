@@ -9,17 +9,17 @@ use crate::core::thread_level::{is_main, provided};
 use tern_abi::*;
 
 /// Whether this thread may call, as far as levels say. In sessions any may.
-pub fn may_call(has_sessions: bool) -> bool {
+pub(crate) fn may_call(has_sessions: bool) -> bool {
     is_main() || provided() > MPI_THREAD_FUNNELED || has_sessions
 }
 
 /// What is said of a call that waits in a thread that may not call.
-pub fn refusal(call: &str) -> String {
+pub(crate) fn refusal(call: &str) -> String {
     refusal_of(call, &own_name(), provided())
 }
 
 /// What is said of a thread that enters the library while another is in it, and no lock keeps them apart.
-pub fn encounter() -> String {
+pub(crate) fn encounter() -> String {
     encounter_of(&own_name(), level_name(provided()))
 }
 

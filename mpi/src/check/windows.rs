@@ -14,7 +14,7 @@ const HELD_MAX: usize = 4096;
 
 /// What a rank remembers of its accesses to a window.
 #[derive(Debug)]
-pub struct WindowWatch {
+pub(crate) struct WindowWatch {
     /// A window of the library's own, which has the table of open accesses of each rank.
     pub tables: MPI_Win,
     /// This rank's accesses whose buffers may not be used yet.
@@ -29,7 +29,7 @@ pub struct WindowWatch {
 
 /// What a rank has promised of its memory, and what its table does not know; the head of the table has it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct ExposureState {
+pub(crate) struct ExposureState {
     /// `MPI_MODE_NOPUT` of the last fence.
     pub fence_no_put: bool,
     /// `MPI_MODE_NOPUT` of `MPI_Win_post`.
@@ -44,13 +44,13 @@ pub struct ExposureState {
 
 impl ExposureState {
     /// For the table.
-    pub fn word(self) -> u64 {
+    pub(crate) fn word(self) -> u64 {
         let flags = [self.fence_no_put, self.post_no_put, self.is_posted, self.is_unchecked, self.is_written];
         flags.iter().enumerate().fold(0, |word, (at, flag)| word | u64::from(*flag) << at)
     }
 
     /// From the table.
-    pub fn of_word(word: u64) -> ExposureState {
+    pub(crate) fn of_word(word: u64) -> ExposureState {
         let flag = |at: u32| word >> at & 1 != 0;
         ExposureState {
             fence_no_put: flag(0),
@@ -62,7 +62,7 @@ impl ExposureState {
     }
 
     /// The call in which the rank has promised that no access with this end changes its memory.
-    pub fn no_put(self, ends: AccessEnd) -> Option<&'static str> {
+    pub(crate) fn no_put(self, ends: AccessEnd) -> Option<&'static str> {
         match ends {
             AccessEnd::Fence => self.fence_no_put.then_some("MPI_Win_fence"),
             AccessEnd::Complete => self.post_no_put.then_some("MPI_Win_post"),
@@ -73,7 +73,7 @@ impl ExposureState {
 
 /// What ends an access at its target.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum AccessEnd {
+pub(crate) enum AccessEnd {
     /// `MPI_Win_fence`.
     Fence,
     /// `MPI_Win_wait` of the target; here, `MPI_Win_complete`.
@@ -88,7 +88,7 @@ impl AccessEnd {
 
 /// One run of bytes that an open access uses at its target.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct AccessedBytes {
+pub(crate) struct AccessedBytes {
     /// The call.
     pub call: RmaCall,
     /// Its operation, if it combines.
@@ -114,10 +114,10 @@ const WORDS: usize = 8;
 
 impl AccessedBytes {
     /// Bytes of an entry in the table.
-    pub const BYTES: usize = WORDS * 8;
+    pub(crate) const BYTES: usize = WORDS * 8;
 
     /// For the table.
-    pub fn bytes(&self) -> [u8; AccessedBytes::BYTES] {
+    pub(crate) fn bytes(&self) -> [u8; AccessedBytes::BYTES] {
         let words: [u64; WORDS] = [
             self.call as u64,
             self.op.0 as u64,
@@ -136,7 +136,7 @@ impl AccessedBytes {
     }
 
     /// From the table; `None` if nobody wrote such an entry.
-    pub fn read(bytes: &[u8]) -> Option<AccessedBytes> {
+    pub(crate) fn read(bytes: &[u8]) -> Option<AccessedBytes> {
         let word = |at: usize| {
             Some(u64::from_le_bytes(bytes.get(at * 8..at * 8 + 8)?.try_into().expect("eight bytes")))
         };
@@ -155,7 +155,7 @@ impl AccessedBytes {
     }
 
     /// Whether it leaves the target as it is.
-    pub fn only_reads(&self) -> bool {
+    pub(crate) fn only_reads(&self) -> bool {
         self.call.is_get() || self.op == MPI_NO_OP
     }
 
@@ -164,7 +164,7 @@ impl AccessedBytes {
     }
 
     /// Whether a later access conflicts with this one, which is open.
-    pub fn conflicts(&self, later: &AccessedBytes) -> bool {
+    pub(crate) fn conflicts(&self, later: &AccessedBytes) -> bool {
         if self.low >= later.high || later.low >= self.high || (self.only_reads() && later.only_reads()) {
             return false;
         }
@@ -198,7 +198,7 @@ fn span(low: u64, high: u64) -> String {
 }
 
 /// The first open access that one of the later runs conflicts with, and that run.
-pub fn find_conflict<'a>(
+pub(crate) fn find_conflict<'a>(
     open: &'a [AccessedBytes],
     later: &'a [AccessedBytes],
 ) -> Option<(&'a AccessedBytes, &'a AccessedBytes)> {
@@ -208,7 +208,7 @@ pub fn find_conflict<'a>(
 const WHERE: &str = "(TERN_CHECK=windows, MPI 5.0 section 12.7)";
 
 /// What a person is told of a conflict at rank `target` of a window.
-pub fn conflict(open: &AccessedBytes, later: &AccessedBytes, target: u32, window: &str) -> String {
+pub(crate) fn conflict(open: &AccessedBytes, later: &AccessedBytes, target: u32, window: &str) -> String {
     let what = match open.ends {
         AccessEnd::Fence => "put MPI_Win_fence between them",
         AccessEnd::Complete => "let them come in different exposure epochs of the target",
@@ -225,7 +225,7 @@ pub fn conflict(open: &AccessedBytes, later: &AccessedBytes, target: u32, window
 }
 
 /// What a person is told of bytes that changed while an access was open.
-pub fn stored(entry: &AccessedBytes, me: u32, window: &str) -> String {
+pub(crate) fn stored(entry: &AccessedBytes, me: u32, window: &str) -> String {
     let did = if entry.call.is_get() { "read" } else { "written" };
     format!(
         "{} of rank {me} in {window}, which {} of rank {} has {did}, were changed by a store before the epoch ended: a fence, or \
@@ -239,7 +239,7 @@ pub fn stored(entry: &AccessedBytes, me: u32, window: &str) -> String {
 const ASSERTED: &str = "(TERN_CHECK=windows, MPI 5.0 section 12.5.5)";
 
 /// What a person is told of an access to a rank that said in `promise` that there would be none.
-pub fn not_promised(call: RmaCall, me: u32, target: u32, promise: &str, window: &str) -> String {
+pub(crate) fn not_promised(call: RmaCall, me: u32, target: u32, promise: &str, window: &str) -> String {
     format!(
         "{} of rank {me} would change memory of rank {target} in {window}, which said MPI_MODE_NOPUT in {promise}: leave out that \
          assertion, or the access {ASSERTED}",
@@ -248,7 +248,7 @@ pub fn not_promised(call: RmaCall, me: u32, target: u32, promise: &str, window: 
 }
 
 /// What a person is told of bytes that changed, though `MPI_MODE_NOSTORE` says that they have not.
-pub fn stored_though(low: u64, high: u64, me: u32, window: &str) -> String {
+pub(crate) fn stored_though(low: u64, high: u64, me: u32, window: &str) -> String {
     format!(
         "assert has MPI_MODE_NOSTORE, but {} of rank {me} in {window} were changed here since its last synchronization {ASSERTED}",
         span(low, high)
@@ -256,7 +256,7 @@ pub fn stored_though(low: u64, high: u64, me: u32, window: &str) -> String {
 }
 
 /// What a person is told if one of `MPI_Win_post` and `MPI_Win_start` has `MPI_MODE_NOCHECK`, and the other not.
-pub fn unlike(target: u32, by_target: bool, window: &str) -> String {
+pub(crate) fn unlike(target: u32, by_target: bool, window: &str) -> String {
     let (with, without) = if by_target {
         (format!("MPI_Win_post of rank {target}"), "MPI_Win_start here".to_owned())
     } else {
@@ -268,7 +268,7 @@ pub fn unlike(target: u32, by_target: bool, window: &str) -> String {
 }
 
 /// What a person is told of `MPI_MODE_NOCHECK` in `MPI_Win_start` that comes before the target's `MPI_Win_post`.
-pub fn not_posted(target: u32, window: &str) -> String {
+pub(crate) fn not_posted(target: u32, window: &str) -> String {
     format!(
         "assert has MPI_MODE_NOCHECK, but rank {target} had not called MPI_Win_post of {window}: that call has to be over before \
          {ASSERTED}"
@@ -276,7 +276,7 @@ pub fn not_posted(target: u32, window: &str) -> String {
 }
 
 /// The first run of bytes that differ and that no access in the table wrote.
-pub fn find_store(before: &[u8], now: &[u8], entries: &[AccessedBytes]) -> Option<(u64, u64)> {
+pub(crate) fn find_store(before: &[u8], now: &[u8], entries: &[AccessedBytes]) -> Option<(u64, u64)> {
     let wrote = |at: usize| {
         let at = at as u64;
         entries.iter().find(|entry| (entry.low..entry.high).contains(&at) && !entry.only_reads())
@@ -296,7 +296,7 @@ pub fn find_store(before: &[u8], now: &[u8], entries: &[AccessedBytes]) -> Optio
 
 /// An access whose buffers are in use.
 #[derive(Debug)]
-pub struct HeldAccess {
+pub(crate) struct HeldAccess {
     /// The call.
     pub call: RmaCall,
     /// Its target.
@@ -311,7 +311,7 @@ pub struct HeldAccess {
 
 /// A buffer of an access.
 #[derive(Clone, Debug)]
-pub struct AccessBuffer {
+pub(crate) struct AccessBuffer {
     /// It.
     pub buffer: UserBuf,
     /// The access writes it.
@@ -351,7 +351,7 @@ impl AccessBuffer {
 
 /// Which accesses of this rank a call ends.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct EndedAccesses {
+pub(crate) struct EndedAccesses {
     /// Of this kind.
     pub ends: AccessEnd,
     /// To this rank, or to all.
@@ -366,12 +366,12 @@ impl EndedAccesses {
 
 impl WindowWatch {
     /// Of a window that has its tables in another.
-    pub fn new(tables: MPI_Win) -> WindowWatch {
+    pub(crate) fn new(tables: MPI_Win) -> WindowWatch {
         WindowWatch { tables, held: VecDeque::new(), entered: BTreeSet::new(), is_busy: false, before: None }
     }
 
     /// What a person is told if a call uses a buffer that an access still has.
-    pub fn reuse(&self, call: RmaCall, buffers: &[AccessBuffer]) -> Option<String> {
+    pub(crate) fn reuse(&self, call: RmaCall, buffers: &[AccessBuffer]) -> Option<String> {
         for held in &self.held {
             for (used, new) in held.buffers.iter().flat_map(|used| buffers.iter().map(move |new| (used, new)))
             {
@@ -389,7 +389,7 @@ impl WindowWatch {
     }
 
     /// An access has been made.
-    pub fn hold(&mut self, held: HeldAccess) {
+    pub(crate) fn hold(&mut self, held: HeldAccess) {
         if self.held.len() == HELD_MAX {
             self.held.pop_front();
         }
@@ -397,7 +397,7 @@ impl WindowWatch {
     }
 
     /// A call ends accesses: what a person is told if a buffer was used too early.
-    pub fn release(&mut self, call: &str, which: EndedAccesses) -> Option<String> {
+    pub(crate) fn release(&mut self, call: &str, which: EndedAccesses) -> Option<String> {
         let mut complaint = None;
         self.held.retain(|held| {
             if !which.has(held) {
@@ -419,7 +419,7 @@ impl WindowWatch {
 }
 
 /// A hash of some packed bytes of a buffer.
-pub fn content(buffer: &UserBuf, from: usize, bytes: usize) -> u64 {
+pub(crate) fn content(buffer: &UserBuf, from: usize, bytes: usize) -> u64 {
     const CHUNK: usize = 4096;
     let (mut chunk, mut hash, mut at) = ([0; CHUNK], 0xcbf2_9ce4_8422_2325u64, 0);
     while at < bytes {

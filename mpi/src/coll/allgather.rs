@@ -77,7 +77,7 @@ entry! {
 
 /// Everybody's record, in the order of ranks: over the memory that the ranks of an intracommunicator share, or by messages if they share
 /// none. All records are equally long. For what the library itself has to know.
-pub fn records_of_all(call: &'static str, comm: MPI_Comm, mine: &[u8]) -> Result<Vec<u8>> {
+pub(crate) fn records_of_all(call: &'static str, comm: MPI_Comm, mine: &[u8]) -> Result<Vec<u8>> {
     shm_comm::agree(call, comm)?;
     let process = enter();
     let this = process.comm(comm)?;
@@ -99,7 +99,7 @@ pub fn records_of_all(call: &'static str, comm: MPI_Comm, mine: &[u8]) -> Result
 }
 
 /// Plans an allgather.
-pub fn allgather(setup: &mut Setup, send: Block, recv: Block) -> Result {
+pub(crate) fn allgather(setup: &mut Setup, send: Block, recv: Block) -> Result {
     let own = contribution(setup, send)?;
     let all = setup.recv(Side::Recv, recv)?;
     distinct_in(setup, recv, send, all.layout)?;
@@ -108,7 +108,7 @@ pub fn allgather(setup: &mut Setup, send: Block, recv: Block) -> Result {
 }
 
 /// Plans an allgatherv.
-pub fn allgatherv(setup: &mut Setup, send: Block, recv: Blocks<'_>) -> Result {
+pub(crate) fn allgatherv(setup: &mut Setup, send: Block, recv: Blocks<'_>) -> Result {
     let own = contribution(setup, send)?;
     let all = setup.recv_blocks(&recv, setup.peers())?;
     distinct_in_blocks(setup, &recv, &all, send)?;

@@ -109,7 +109,7 @@ entry! {
 }
 
 /// Plans an alltoall.
-pub fn alltoall(setup: &mut Setup, send: Block, recv: Block) -> Result {
+pub(crate) fn alltoall(setup: &mut Setup, send: Block, recv: Block) -> Result {
     let own = match setup.in_place(Side::Send, send.buf, true)? {
         true => None,
         false => Some(setup.send(send)?),
@@ -121,7 +121,7 @@ pub fn alltoall(setup: &mut Setup, send: Block, recv: Block) -> Result {
 }
 
 /// Plans an alltoallv.
-pub fn alltoallv(setup: &mut Setup, send: Blocks<'_>, recv: Blocks<'_>) -> Result {
+pub(crate) fn alltoallv(setup: &mut Setup, send: Blocks<'_>, recv: Blocks<'_>) -> Result {
     let own = match setup.in_place(Side::Send, send.buf, true)? {
         true => None,
         false => Some(setup.send_blocks(&send, setup.peers())?),
@@ -135,7 +135,7 @@ pub fn alltoallv(setup: &mut Setup, send: Blocks<'_>, recv: Blocks<'_>) -> Resul
 }
 
 /// Plans an alltoallw.
-pub fn alltoallw(
+pub(crate) fn alltoallw(
     setup: &mut Setup,
     send: Blocks<'_, Array<'_, MPI_Datatype>>,
     recv: Blocks<'_, Array<'_, MPI_Datatype>>,

@@ -32,7 +32,7 @@ entry! {
 /// The last barrier of a process, which then leaves. It has memory of its own, or goes by messages that no other collective has, so that
 /// nobody takes it for a barrier of the program's that this rank has left out. It uses no multicast, since who has left answers nobody
 /// who has lost one.
-pub fn last_barrier(call: &'static str, comm: MPI_Comm) -> Result {
+pub(crate) fn last_barrier(call: &'static str, comm: MPI_Comm) -> Result {
     if shm::last_barrier(call, comm)? {
         return Ok(());
     }
@@ -41,7 +41,7 @@ pub fn last_barrier(call: &'static str, comm: MPI_Comm) -> Result {
 
 /// A barrier within the call `call`.
 #[inline]
-pub fn barrier_on(call: &'static str, comm: MPI_Comm) -> Result {
+pub(crate) fn barrier_on(call: &'static str, comm: MPI_Comm) -> Result {
     let process = enter();
     if !process.coll.rows.is_empty() {
         drop(process);

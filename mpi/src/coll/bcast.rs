@@ -38,7 +38,7 @@ entry! {
 }
 
 /// Plans a broadcast.
-pub fn bcast(setup: &mut Setup, block: Block, root: c_int) -> Result {
+pub(crate) fn bcast(setup: &mut Setup, block: Block, root: c_int) -> Result {
     let roles = setup.roles(root)?;
     let takes_part = roles.is_root || roles.is_leaf;
     let data = if takes_part { setup.recv(Side::Only, block)? } else { TypedCount::default() };

@@ -76,7 +76,7 @@ entry! {
 }
 
 /// Plans a gather.
-pub fn gather(setup: &mut Setup, send: Block, recv: Block, root: c_int) -> Result {
+pub(crate) fn gather(setup: &mut Setup, send: Block, recv: Block, root: c_int) -> Result {
     let roles = setup.roles(root)?;
     let own = contribution(setup, send, roles)?;
     let all = if roles.is_root { setup.recv(Side::Recv, recv)? } else { TypedCount::default() };
@@ -88,7 +88,7 @@ pub fn gather(setup: &mut Setup, send: Block, recv: Block, root: c_int) -> Resul
 }
 
 /// Plans a gatherv.
-pub fn gatherv(setup: &mut Setup, send: Block, recv: Blocks<'_>, root: c_int) -> Result {
+pub(crate) fn gatherv(setup: &mut Setup, send: Block, recv: Blocks<'_>, root: c_int) -> Result {
     let roles = setup.roles(root)?;
     let own = contribution(setup, send, roles)?;
     let all = match roles.is_root {

@@ -5,32 +5,32 @@
 //! that the schedule's names stand for. A blocking call runs it to its end at once; the other forms make it a request.
 //! On one node the blocking form of most calls needs neither schedule nor messages: see `shm`.
 
-pub mod allgather;
-pub mod alltoall;
-pub mod barrier;
-pub mod bcast;
+pub(crate) mod allgather;
+pub(crate) mod alltoall;
+pub(crate) mod barrier;
+pub(crate) mod bcast;
 mod differ;
-pub mod gather;
+pub(crate) mod gather;
 mod multicast_group;
-pub mod neighbor;
-pub mod op;
-pub mod operation;
+pub(crate) mod neighbor;
+pub(crate) mod op;
+pub(crate) mod operation;
 mod port;
-pub mod reduce;
-pub mod request;
+pub(crate) mod reduce;
+pub(crate) mod request;
 mod running;
-pub mod scan;
-pub mod scatter;
+pub(crate) mod scan;
+pub(crate) mod scatter;
 mod scratch;
-pub mod setup;
-pub mod shape;
+pub(crate) mod setup;
+pub(crate) mod shape;
 mod shm;
-pub mod shm_comm;
-pub mod shm_comm_place;
+pub(crate) mod shm_comm;
+pub(crate) mod shm_comm_place;
 mod told;
 
-pub use allgather::records_of_all;
-pub use barrier::{barrier_on, last_barrier};
-pub use request::{nonblocking, persistent, serve};
-pub use running::{RunningCollective, blocking, meet_with, met, met_if_checked};
-pub use setup::Setup;
+pub(crate) use allgather::records_of_all;
+pub(crate) use barrier::{barrier_on, last_barrier};
+pub(crate) use request::{nonblocking, persistent, serve};
+pub(crate) use running::{blocking, meet_with, met, met_if_checked};
+pub(crate) use setup::Setup;

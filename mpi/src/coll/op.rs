@@ -2,7 +2,7 @@
 
 mod object;
 
-pub use object::{Ops, UserFunction, UserOp};
+pub(crate) use object::{Ops, UserFunction, UserOp};
 
 use crate::coll::operation::Operation;
 use crate::core::arguments::{count, present};

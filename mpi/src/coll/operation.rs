@@ -12,7 +12,7 @@ use tern_mem::op::{PredefinedOp, reduce, reduce3};
 
 /// An operation on one datatype, found fit for it.
 #[derive(Clone, Copy, Debug)]
-pub enum Operation {
+pub(crate) enum Operation {
     /// Predefined, on a predefined type.
     Predefined(PredefinedOp, Basic),
     /// A function of the program's, which may be called on any type.
@@ -31,13 +31,13 @@ pub enum Operation {
 impl Operation {
     /// What the handles of a call mean if both are predefined and fit each other: what needs no other look.
     #[inline]
-    pub fn predefined_by(op: MPI_Op, datatype: MPI_Datatype) -> Option<Operation> {
+    pub(crate) fn predefined_by(op: MPI_Op, datatype: MPI_Datatype) -> Option<Operation> {
         let (op, basic) = (PredefinedOp::from_handle(op.0)?, Basic::from_handle(datatype.0)?);
         (op.reduces() && op.allows(basic)).then_some(Operation::Predefined(op, basic))
     }
 
     /// What the handles of a call mean, if they fit each other.
-    pub fn of(process: &Process, op: MPI_Op, datatype: MPI_Datatype) -> Result<Operation> {
+    pub(crate) fn of(process: &Process, op: MPI_Op, datatype: MPI_Datatype) -> Result<Operation> {
         if let Some(operation) = Operation::predefined_by(op, datatype) {
             return Ok(operation);
         }
@@ -76,7 +76,7 @@ impl Operation {
     }
 
     /// Whether the order of operands may be changed.
-    pub fn commutative(&self) -> bool {
+    pub(crate) fn commutative(&self) -> bool {
         match self {
             Operation::Predefined(op, _) => op.is_commutative(),
             Operation::User { commutative, .. } => *commutative,
@@ -84,7 +84,7 @@ impl Operation {
     }
 
     /// Whether a function of the program's is called, which must happen without the state held.
-    pub fn calls_out(&self) -> bool {
+    pub(crate) fn calls_out(&self) -> bool {
         matches!(self, Operation::User { .. })
     }
 
@@ -92,7 +92,7 @@ impl Operation {
     ///
     /// # Safety
     /// Both hold `count` elements of the type that the operation was found for.
-    pub unsafe fn combine(&self, left: *mut u8, right: *mut u8, count: u64) {
+    pub(crate) unsafe fn combine(&self, left: *mut u8, right: *mut u8, count: u64) {
         match *self {
             // SAFETY: by the caller.
             Operation::Predefined(op, basic) => unsafe { reduce(op, basic, left, right, count as usize) },
@@ -106,7 +106,7 @@ impl Operation {
 
 impl Operation {
     /// `right = left OP right` for the buffers of a call with `count` elements of the type that the operation was found for.
-    pub fn combine_buffers(&self, left: ChoiceBuf, right: ChoiceBuf, count: u64) {
+    pub(crate) fn combine_buffers(&self, left: ChoiceBuf, right: ChoiceBuf, count: u64) {
         // SAFETY: the program vouches for what its call says of its buffers.
         unsafe { self.combine(left.bytes(), right.bytes(), count) }
     }
@@ -116,7 +116,7 @@ impl Operation {
     ///
     /// # Safety
     /// All hold `count` elements of the type that the operation was found for. `out` may be one of the operands.
-    pub unsafe fn combine_into(&self, left: *mut u8, right: *mut u8, out: *mut u8, count: u64) {
+    pub(crate) unsafe fn combine_into(&self, left: *mut u8, right: *mut u8, out: *mut u8, count: u64) {
         match *self {
             // SAFETY: by the caller.
             Operation::Predefined(op, basic) => unsafe {

@@ -133,7 +133,7 @@ entry! {
 
 /// The arguments that all reductions have.
 #[derive(Clone, Copy, Debug)]
-pub struct Operands {
+pub(crate) struct Operands {
     /// Address of the operand.
     pub sendbuf: ChoiceBuf,
     /// Where the result belongs.
@@ -146,7 +146,7 @@ pub struct Operands {
 
 impl Operands {
     /// Checks the buffers of a rank that has both, with this many elements in each; whether the call is in place.
-    pub fn buffers(&self, setup: &mut Setup, send: TypedCount, recv: TypedCount) -> Result<bool> {
+    pub(crate) fn buffers(&self, setup: &mut Setup, send: TypedCount, recv: TypedCount) -> Result<bool> {
         let in_place = setup.in_place(Side::Send, self.sendbuf, true)?;
         // In place, the receive buffer holds the operand (section 6.10).
         setup.result(self.recvbuf, if in_place { send } else { recv }.bytes())?;
@@ -159,7 +159,7 @@ impl Operands {
 
     /// Refuses one address for both buffers. By the length of the whole, which all ranks have in common: what a rank keeps of a
     /// reduction that is scattered may be nothing.
-    pub fn distinct(&self, whole: TypedCount) -> Result {
+    pub(crate) fn distinct(&self, whole: TypedCount) -> Result {
         let block = |buf: ChoiceBuf| Block::of(buf, whole.count as i64, self.datatype);
         distinct(block(self.sendbuf), block(self.recvbuf.into()), whole.layout.size)
     }
@@ -173,7 +173,7 @@ impl Operands {
 }
 
 /// Plans a reduction to the root.
-pub fn reduce(setup: &mut Setup, operands: Operands, count: i64, root: c_int) -> Result {
+pub(crate) fn reduce(setup: &mut Setup, operands: Operands, count: i64, root: c_int) -> Result {
     let roles = setup.roles(root)?;
     let (mut data, mut commutative, mut in_place) = (TypedCount::default(), true, false);
     if roles.is_root || roles.is_leaf {
@@ -194,7 +194,7 @@ pub fn reduce(setup: &mut Setup, operands: Operands, count: i64, root: c_int) ->
 }
 
 /// Plans a reduction to all.
-pub fn allreduce(setup: &mut Setup, operands: Operands, count: i64) -> Result {
+pub(crate) fn allreduce(setup: &mut Setup, operands: Operands, count: i64) -> Result {
     let data = setup.elements(count, operands.datatype)?;
     let commutative = setup.operation(operands.op, operands.datatype)?;
     let in_place = operands.buffers(setup, data, data)?;
@@ -203,7 +203,7 @@ pub fn allreduce(setup: &mut Setup, operands: Operands, count: i64) -> Result {
 }
 
 /// Plans a reduction that is scattered by counts.
-pub fn reduce_scatter(setup: &mut Setup, operands: Operands, counts: Integers<'_>) -> Result {
+pub(crate) fn reduce_scatter(setup: &mut Setup, operands: Operands, counts: Integers<'_>) -> Result {
     let counts = setup.counts(Side::Recv, counts, setup.size())?;
     let all = setup.elements(counts.sum().min(i64::MAX as u64) as i64, operands.datatype)?;
     let commutative = setup.operation(operands.op, operands.datatype)?;
@@ -215,7 +215,7 @@ pub fn reduce_scatter(setup: &mut Setup, operands: Operands, counts: Integers<'_
 }
 
 /// Plans a reduction that is scattered evenly.
-pub fn reduce_scatter_block(setup: &mut Setup, operands: Operands, count: i64) -> Result {
+pub(crate) fn reduce_scatter_block(setup: &mut Setup, operands: Operands, count: i64) -> Result {
     let data = setup.elements(count, operands.datatype)?;
     let all = setup.elements(count.saturating_mul(setup.size().into()), operands.datatype)?;
     let commutative = setup.operation(operands.op, operands.datatype)?;

@@ -17,7 +17,7 @@ use tern_abi::*;
 
 /// The object behind the request of a collective.
 #[derive(Debug)]
-pub struct CollectiveRequest {
+pub(crate) struct CollectiveRequest {
     /// Taken out while one of the program's functions runs for it.
     running: Option<Box<RunningCollective>>,
     comm: MPI_Comm,
@@ -39,7 +39,7 @@ enum CollectivePhase {
 }
 
 /// Prepares a collective and starts it.
-pub fn nonblocking(
+pub(crate) fn nonblocking(
     call: &'static str,
     comm: MPI_Comm,
     request: Result<Out<'_, MPI_Request>>,
@@ -60,7 +60,7 @@ pub fn nonblocking(
 
 /// Prepares a collective, to be started by `MPI_Start`. Ranks that prepare theirs in different orders would wait for each
 /// other's starts, so the check, if it is on, is made here too.
-pub fn persistent(
+pub(crate) fn persistent(
     call: &'static str,
     (comm, info): (MPI_Comm, MPI_Info),
     request: Result<Out<'_, MPI_Request>>,
@@ -77,7 +77,7 @@ pub fn persistent(
 
 /// Takes all steps that collectives under way can take. Functions of the program's are called without the state, so
 /// other threads may come in meanwhile.
-pub fn serve(mut process: LockGuard) -> LockGuard {
+pub(crate) fn serve(mut process: LockGuard) -> LockGuard {
     if !process.objects.files.served.is_empty() {
         crate::file::serve::serve(&mut process);
     }
@@ -196,7 +196,7 @@ impl Request for CollectiveRequest {
 /// Whether a function may be called for an operation of the program's, or for an error. The libraries for programs of other MPIs
 /// ask, to use one of theirs for something else.
 #[unsafe(no_mangle)]
-pub extern "C" fn tern_may_call(function: *const c_void) -> c_int {
+pub(crate) extern "C" fn tern_may_call(function: *const c_void) -> c_int {
     let process = enter();
     let (objects, function) = (&process.objects, function as usize);
     let is_operation = objects.ops.0.iter().any(|(_, op)| op.function.address() == function);
@@ -246,7 +246,7 @@ impl Process {
     }
 
     /// The collective of a request.
-    pub fn collective(&mut self, request: MPI_Request) -> Result<&mut CollectiveRequest> {
+    pub(crate) fn collective(&mut self, request: MPI_Request) -> Result<&mut CollectiveRequest> {
         self.objects.requests.find_mut(request).ok_or_else(|| no_request(request))
     }
 

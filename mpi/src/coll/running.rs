@@ -25,7 +25,7 @@ use tern_transport::Doorbell;
 
 /// A collective that has been prepared.
 #[derive(Debug, Default)]
-pub struct RunningCollective {
+pub(crate) struct RunningCollective {
     pub(super) schedule: Schedule,
     pub(super) bindings: Bindings,
     /// The call is blocking, and the communicator has a shared buffer for data.
@@ -56,7 +56,11 @@ pub(super) enum Pause {
 }
 
 /// Prepares a collective and runs it to its end.
-pub fn blocking(call: &'static str, comm: MPI_Comm, plan: impl FnOnce(&mut Setup) -> Result) -> Result {
+pub(crate) fn blocking(
+    call: &'static str,
+    comm: MPI_Comm,
+    plan: impl FnOnce(&mut Setup) -> Result,
+) -> Result {
     blocking_in(CallForm::Blocking, call, comm, plan)
 }
 
@@ -82,19 +86,23 @@ pub(super) fn blocking_in(
 
 /// Makes sure that the ranks make the same collective call, where that is checked: for calls that are no schedules. The call's
 /// arguments, or why they are refused, which the other ranks then learn.
-pub fn met<T>(call: &'static str, comm: MPI_Comm, arguments: Result<T>) -> Result<T> {
+pub(crate) fn met<T>(call: &'static str, comm: MPI_Comm, arguments: Result<T>) -> Result<T> {
     meet_with(call, comm, arguments, |_, _| ())
 }
 
 /// The same of calls in which a rank that is refused takes part, so that nobody waits for it: where calls are not compared, that
 /// is for later.
-pub fn met_if_checked<T>(call: &'static str, comm: MPI_Comm, arguments: Result<T>) -> Result<Result<T>> {
+pub(crate) fn met_if_checked<T>(
+    call: &'static str,
+    comm: MPI_Comm,
+    arguments: Result<T>,
+) -> Result<Result<T>> {
     let is_checked = enter().checks.collectives;
     if is_checked { met(call, comm, arguments).map(Ok) } else { Ok(arguments) }
 }
 
 /// The same of calls whose arguments must be alike. `tell` puts into this rank's record what is to be compared.
-pub fn meet_with<T>(
+pub(crate) fn meet_with<T>(
     call: &'static str,
     comm: MPI_Comm,
     arguments: Result<T>,

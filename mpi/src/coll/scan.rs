@@ -66,7 +66,7 @@ entry! {
 }
 
 /// Plans an inclusive scan.
-pub fn scan(setup: &mut Setup, operands: Operands, count: i64) -> Result {
+pub(crate) fn scan(setup: &mut Setup, operands: Operands, count: i64) -> Result {
     in_order(setup)?;
     let data = setup.elements(count, operands.datatype)?;
     setup.operation(operands.op, operands.datatype)?;
@@ -76,7 +76,7 @@ pub fn scan(setup: &mut Setup, operands: Operands, count: i64) -> Result {
 }
 
 /// Plans an exclusive scan.
-pub fn exscan(setup: &mut Setup, operands: Operands, count: i64) -> Result {
+pub(crate) fn exscan(setup: &mut Setup, operands: Operands, count: i64) -> Result {
     in_order(setup)?;
     let data = setup.elements(count, operands.datatype)?;
     setup.operation(operands.op, operands.datatype)?;

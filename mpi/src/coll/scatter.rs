@@ -75,7 +75,7 @@ entry! {
 }
 
 /// Plans a scatter.
-pub fn scatter(setup: &mut Setup, send: Block, recv: Block, root: c_int) -> Result {
+pub(crate) fn scatter(setup: &mut Setup, send: Block, recv: Block, root: c_int) -> Result {
     let roles = setup.roles(root)?;
     let all = if roles.is_root { setup.send(send)? } else { TypedCount::default() };
     let own = share(setup, recv, roles)?;
@@ -87,7 +87,7 @@ pub fn scatter(setup: &mut Setup, send: Block, recv: Block, root: c_int) -> Resu
 }
 
 /// Plans a scatterv.
-pub fn scatterv(setup: &mut Setup, send: Blocks<'_>, recv: Block, root: c_int) -> Result {
+pub(crate) fn scatterv(setup: &mut Setup, send: Blocks<'_>, recv: Block, root: c_int) -> Result {
     let roles = setup.roles(root)?;
     let all = match roles.is_root {
         true => setup.send_blocks(&send, setup.peers())?,

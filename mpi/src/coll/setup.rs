@@ -24,7 +24,7 @@ use tern_shmcoll::Mark;
 
 /// `(buf, count, datatype)` of a call.
 #[derive(Clone, Copy, Debug)]
-pub struct Block {
+pub(crate) struct Block {
     /// Address of the buffer.
     pub buf: ChoiceBuf,
     /// Elements.
@@ -35,12 +35,12 @@ pub struct Block {
 
 impl Block {
     /// The arguments of an entry point.
-    pub fn of(buf: impl Into<ChoiceBuf>, count: impl Into<i64>, datatype: MPI_Datatype) -> Self {
+    pub(crate) fn of(buf: impl Into<ChoiceBuf>, count: impl Into<i64>, datatype: MPI_Datatype) -> Self {
         Block { buf: buf.into(), count: count.into(), datatype }
     }
 
     /// The block that lies so many elements further on.
-    pub fn after(self, elements: i64, layout: TypeLayout) -> Self {
+    pub(crate) fn after(self, elements: i64, layout: TypeLayout) -> Self {
         let bytes = elements.wrapping_mul(layout.extent) as isize;
         Block { buf: self.buf.after(bytes), ..self }
     }
@@ -48,7 +48,7 @@ impl Block {
 
 /// `(buf, counts, displs, datatype)` of a call, or `(buf, counts, displs, datatypes)`.
 #[derive(Clone, Copy, Debug)]
-pub struct Blocks<'a, T = MPI_Datatype> {
+pub(crate) struct Blocks<'a, T = MPI_Datatype> {
     /// Address of the buffer.
     pub buf: ChoiceBuf,
     /// Elements per rank, or per neighbor.
@@ -61,7 +61,7 @@ pub struct Blocks<'a, T = MPI_Datatype> {
 
 impl<'a, T> Blocks<'a, T> {
     /// The arguments of an entry point.
-    pub fn of<C: CountInteger, D: CountInteger>(
+    pub(crate) fn of<C: CountInteger, D: CountInteger>(
         buf: impl Into<ChoiceBuf>,
         counts: Array<'a, C>,
         displs: Array<'a, D>,
@@ -83,7 +83,7 @@ fn numbers<'a>(integers: Integers<'a>, len: u32) -> Result<NumberArray<'a>> {
 
 /// Which buffer of a call an argument belongs to, to give it its name.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Side {
+pub(crate) enum Side {
     /// `sendbuf`, `sendcount`
     Send,
     /// `recvbuf`, `recvcount`
@@ -112,7 +112,7 @@ impl Side {
 
 /// What this rank does for a call with a root.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Roles {
+pub(crate) struct Roles {
     /// The root, as schedules name it.
     pub root: Root,
     /// This rank is the root.
@@ -122,7 +122,7 @@ pub struct Roles {
 }
 
 /// A collective being prepared.
-pub struct Setup<'a> {
+pub(crate) struct Setup<'a> {
     process: &'a Process,
     comm: &'a Comm,
     running: &'a mut RunningCollective,
@@ -130,12 +130,12 @@ pub struct Setup<'a> {
 
 impl<'a> Setup<'a> {
     /// Prepares a call on `comm`; what is found out is left in `running`.
-    pub fn new(process: &'a Process, comm: &'a Comm, running: &'a mut RunningCollective) -> Self {
+    pub(crate) fn new(process: &'a Process, comm: &'a Comm, running: &'a mut RunningCollective) -> Self {
         Setup { process, comm, running }
     }
 
     /// Finds a way over shared memory, or makes the schedule of the call.
-    pub fn plan(&mut self, call: &CollectiveCall) {
+    pub(crate) fn plan(&mut self, call: &CollectiveCall) {
         self.running.bindings.told.learn(call);
         let mut shape = shape(self.process, self.comm);
         shape.multicast = shape.multicast.filter(|_| self.running.may_multicast);
@@ -167,37 +167,37 @@ impl<'a> Setup<'a> {
     }
 
     /// What this rank will tell the others, if collectives are checked.
-    pub fn record(&mut self) -> &mut CallRecord {
+    pub(crate) fn record(&mut self) -> &mut CallRecord {
         &mut self.running.record
     }
 
     /// Whether the communicator is an intercommunicator.
-    pub fn is_inter(&self) -> bool {
+    pub(crate) fn is_inter(&self) -> bool {
         self.comm.remote.is_some()
     }
 
     /// This process's rank.
-    pub fn rank(&self) -> u32 {
+    pub(crate) fn rank(&self) -> u32 {
         self.comm.rank
     }
 
     /// The ranks of the own group.
-    pub fn size(&self) -> u32 {
+    pub(crate) fn size(&self) -> u32 {
         self.comm.group.size()
     }
 
     /// The ranks that data come from or go to: of an intercommunicator, the remote group.
-    pub fn peers(&self) -> u32 {
+    pub(crate) fn peers(&self) -> u32 {
         self.comm.peers().size()
     }
 
     /// This process's neighbors in the communicator's topology.
-    pub fn neighbors(&self) -> Result<Neighbors<'a>> {
+    pub(crate) fn neighbors(&self) -> Result<Neighbors<'a>> {
         neighbors(self.comm)
     }
 
     /// The root, and what it means for this rank (section 6.2.3 for intercommunicators).
-    pub fn roles(&self, root: c_int) -> Result<Roles> {
+    pub(crate) fn roles(&self, root: c_int) -> Result<Roles> {
         let Some(remote) = &self.comm.remote else {
             let root = arguments::root(self.comm, root)?;
             return Ok(Roles { root: Root::Rank(root), is_root: root == self.comm.rank, is_leaf: true });
@@ -219,7 +219,7 @@ impl<'a> Setup<'a> {
     }
 
     /// Whether `buf` says that a call is in place, which only `allowed` ranks of an intracommunicator may say.
-    pub fn in_place(&self, side: Side, buf: ChoiceBuf, allowed: bool) -> Result<bool> {
+    pub(crate) fn in_place(&self, side: Side, buf: ChoiceBuf, allowed: bool) -> Result<bool> {
         if buf.address() as usize != MPI_IN_PLACE {
             return Ok(false);
         }
@@ -231,7 +231,7 @@ impl<'a> Setup<'a> {
     }
 
     /// The send buffer.
-    pub fn send(&mut self, block: Block) -> Result<TypedCount> {
+    pub(crate) fn send(&mut self, block: Block) -> Result<TypedCount> {
         let (data, datatype) = self.data(Side::Send, &block)?;
         self.running.bindings.send.base = block.buf.bytes();
         self.running.bindings.send.datatype = Some(datatype);
@@ -239,7 +239,7 @@ impl<'a> Setup<'a> {
     }
 
     /// The receive buffer, or the only one.
-    pub fn recv(&mut self, side: Side, block: Block) -> Result<TypedCount> {
+    pub(crate) fn recv(&mut self, side: Side, block: Block) -> Result<TypedCount> {
         let (data, datatype) = self.data(side, &block)?;
         self.running.bindings.recv.base = block.buf.bytes();
         self.running.bindings.recv.datatype = Some(datatype);
@@ -247,7 +247,7 @@ impl<'a> Setup<'a> {
     }
 
     /// Elements of the one type of a reduction; its buffers are told by [`Setup::operand`] and [`Setup::result`].
-    pub fn elements(&mut self, count: i64, datatype: MPI_Datatype) -> Result<TypedCount> {
+    pub(crate) fn elements(&mut self, count: i64, datatype: MPI_Datatype) -> Result<TypedCount> {
         let count = arguments::count("count", count)?;
         let found = self.process.objects.types.committed(datatype)?;
         let data = TypedCount::new(count, layout(found));
@@ -257,21 +257,21 @@ impl<'a> Setup<'a> {
     }
 
     /// The operation of a reduction; whether its operands may change places.
-    pub fn operation(&mut self, op: MPI_Op, datatype: MPI_Datatype) -> Result<bool> {
+    pub(crate) fn operation(&mut self, op: MPI_Op, datatype: MPI_Datatype) -> Result<bool> {
         let operation = Operation::of(self.process, op, datatype)?;
         self.running.bindings.operation = Some(operation);
         Ok(operation.commutative())
     }
 
     /// The send buffer of a reduction: `bytes` packed bytes of its [`Setup::elements`] in all.
-    pub fn operand(&mut self, buf: ChoiceBuf, bytes: u64) -> Result {
+    pub(crate) fn operand(&mut self, buf: ChoiceBuf, bytes: u64) -> Result {
         present(Side::Send.buf(), buf.address(), bytes, self.first_byte())?;
         self.running.bindings.send.base = buf.bytes();
         Ok(())
     }
 
     /// The receive buffer of a reduction.
-    pub fn result(&mut self, buf: ChoiceBufMut, bytes: u64) -> Result {
+    pub(crate) fn result(&mut self, buf: ChoiceBufMut, bytes: u64) -> Result {
         present(Side::Recv.buf(), ChoiceBuf::from(buf).address(), bytes, self.first_byte())?;
         self.running.bindings.recv.base = buf.bytes();
         Ok(())
@@ -283,7 +283,7 @@ impl<'a> Setup<'a> {
     }
 
     /// The counts of `ranks` ranks.
-    pub fn counts<'n>(&self, side: Side, counts: Integers<'n>, ranks: u32) -> Result<NumberArray<'n>> {
+    pub(crate) fn counts<'n>(&self, side: Side, counts: Integers<'n>, ranks: u32) -> Result<NumberArray<'n>> {
         let names = [side.count(), "s"].concat();
         let counts = numbers(counts, ranks)?;
         match (0..counts.len()).find(|&at| counts.get(at) < 0) {
@@ -296,7 +296,7 @@ impl<'a> Setup<'a> {
     }
 
     /// The send blocks of `ranks` ranks, of one type.
-    pub fn send_blocks<'n>(&mut self, blocks: &Blocks<'n>, ranks: u32) -> Result<Vector<'n>> {
+    pub(crate) fn send_blocks<'n>(&mut self, blocks: &Blocks<'n>, ranks: u32) -> Result<Vector<'n>> {
         let (vector, datatype) = self.vector(Side::Send, blocks, ranks)?;
         self.running.bindings.send.base = blocks.buf.bytes();
         self.running.bindings.send.datatype = Some(datatype);
@@ -304,7 +304,7 @@ impl<'a> Setup<'a> {
     }
 
     /// The receive blocks of `ranks` ranks, of one type.
-    pub fn recv_blocks<'n>(&mut self, blocks: &Blocks<'n>, ranks: u32) -> Result<Vector<'n>> {
+    pub(crate) fn recv_blocks<'n>(&mut self, blocks: &Blocks<'n>, ranks: u32) -> Result<Vector<'n>> {
         let (vector, datatype) = self.vector(Side::Recv, blocks, ranks)?;
         self.running.bindings.recv.base = blocks.buf.bytes();
         self.running.bindings.recv.datatype = Some(datatype);
@@ -312,7 +312,7 @@ impl<'a> Setup<'a> {
     }
 
     /// The blocks of `ranks` ranks, each of a type of its own; `layouts` is where their layouts are kept.
-    pub fn each_blocks<'n>(
+    pub(crate) fn each_blocks<'n>(
         &mut self,
         side: Side,
         blocks: &Blocks<'n, Array<'n, MPI_Datatype>>,
@@ -390,7 +390,7 @@ fn checked_bytes(data: &TypedCount) -> Result<u64> {
 ///
 /// Programs make this mistake at all ranks of a call alike. So every rank that has both buffers asks, and asks for what they
 /// all have in common, or some are refused and the others wait.
-pub fn distinct(send: Block, recv: Block, size: u64) -> Result {
+pub(crate) fn distinct(send: Block, recv: Block, size: u64) -> Result {
     let same = send.buf == recv.buf && send.datatype == recv.datatype;
     if same && !send.buf.is_null() && send.count > 0 && recv.count > 0 && size > 0 {
         return Err(shared());
@@ -400,7 +400,7 @@ pub fn distinct(send: Block, recv: Block, size: u64) -> Result {
 
 /// The same where the one buffer is `whole`, a block of each rank in the order of ranks: the address given is that of the whole
 /// or of this rank's own block.
-pub fn distinct_in(setup: &Setup, whole: Block, block: Block, layout: TypeLayout) -> Result {
+pub(crate) fn distinct_in(setup: &Setup, whole: Block, block: Block, layout: TypeLayout) -> Result {
     distinct(whole, block, layout.size)?;
     if setup.is_inter() {
         return Ok(());
@@ -411,7 +411,7 @@ pub fn distinct_in(setup: &Setup, whole: Block, block: Block, layout: TypeLayout
 
 /// The same where `whole` has blocks of any length at any place. The address of the whole is that of a block whose displacement
 /// is 0.
-pub fn distinct_in_blocks(setup: &Setup, whole: &Blocks<'_>, vector: &Vector, block: Block) -> Result {
+pub(crate) fn distinct_in_blocks(setup: &Setup, whole: &Blocks<'_>, vector: &Vector, block: Block) -> Result {
     let VectorTypes::One(layout) = vector.types else { return Ok(()) };
     let at = |rank: usize| {
         let first = Block { buf: whole.buf, count: vector.counts.get(rank), datatype: whole.datatype };
@@ -427,7 +427,7 @@ pub fn distinct_in_blocks(setup: &Setup, whole: &Blocks<'_>, vector: &Vector, bl
 }
 
 /// The same of calls with blocks on both sides: what goes to a rank lies where something comes from it.
-pub fn distinct_blocks<T: PartialEq>(
+pub(crate) fn distinct_blocks<T: PartialEq>(
     send: (&Blocks<'_, T>, &Vector),
     recv: (&Blocks<'_, T>, &Vector),
 ) -> Result {

@@ -7,7 +7,7 @@ use tern_coll::{MulticastAbility, NodeRun, Nodes};
 
 /// A communicator as schedules see it.
 #[inline]
-pub fn shape<'a>(process: &'a Process, comm: &'a Comm) -> tern_coll::CommView<'a> {
+pub(crate) fn shape<'a>(process: &'a Process, comm: &'a Comm) -> tern_coll::CommView<'a> {
     let remote = comm.remote.as_ref().map(|remote| remote.size());
     let far = process.multicast.ranks_apart
         || process.worlds.has_met()
@@ -40,7 +40,7 @@ fn multicast(process: &Process) -> Option<MulticastAbility> {
 }
 
 /// The nodes of the first members of a communicator; `None` if there is one.
-pub fn nodes_of_first(process: &Process, comm: &Comm, size: u32) -> Option<Nodes> {
+pub(crate) fn nodes_of_first(process: &Process, comm: &Comm, size: u32) -> Option<Nodes> {
     process.job.as_ref().filter(|job| job.hosts > 1 || process.worlds.has_met())?;
     let mut hosts = crate::spawn::Hosts::default();
     let members = comm.group.members().take(size as usize);

@@ -26,12 +26,12 @@ const _: () = assert!(SHARED_BUFFERS as u32 <= ShmComm::SLOTS / 2);
 
 impl Process {
     /// The world's shm communicator: that one needs no agreement.
-    pub fn world_shm_comm(&mut self, rank: u32, size: u32) -> ShmCommPlace {
+    pub(crate) fn world_shm_comm(&mut self, rank: u32, size: u32) -> ShmCommPlace {
         self.shm_comm_of_first(WORLD_SLOT, rank, size)
     }
 
     /// The world's shm communicator at the end.
-    pub fn final_shm_comm(&mut self, rank: u32, size: u32) -> ShmCommPlace {
+    pub(crate) fn final_shm_comm(&mut self, rank: u32, size: u32) -> ShmCommPlace {
         self.shm_comm_of_first(LAST_SLOT, rank, size)
     }
 
@@ -78,7 +78,7 @@ impl Process {
     }
 
     /// This rank leaves the shm communicator of a communicator that goes away.
-    pub fn leave_shm_comm(&mut self, place: ShmCommPlace) {
+    pub(crate) fn leave_shm_comm(&mut self, place: ShmCommPlace) {
         let ShmCommPlace::Here(shm_comm) = place else { return };
         shm_comm.leave();
         let ShmMember { leader, slot, size, .. } = shm_comm.member();
@@ -92,7 +92,7 @@ impl Process {
 
 /// Lets the ranks of a communicator agree on their shm communicator, if they have not done so. An intercommunicator has none, nor have
 /// ranks on several nodes or those whose calls are compared.
-pub fn agree(call: &'static str, comm: MPI_Comm) -> Result {
+pub(crate) fn agree(call: &'static str, comm: MPI_Comm) -> Result {
     let mut process = enter();
     let this = process.comm(comm)?;
     if !matches!(this.shm_comm, ShmCommPlace::Unasked) {
@@ -119,7 +119,7 @@ fn may_have_one(process: &Process, comm: &Comm) -> bool {
 
 /// What the first rank of a new communicator tells the others for [`join`], together with what they tell each other anyway. Such a
 /// communicator has barriers and no data: it leaves the slots with buffers to others, and half of all slots.
-pub fn offer(process: &mut Process, comm: MPI_Comm) -> Result<u64> {
+pub(crate) fn offer(process: &mut Process, comm: MPI_Comm) -> Result<u64> {
     let this = process.comm(comm)?;
     if this.rank != 0 || !may_have_one(process, this) {
         return Ok(NO_SLOT);
@@ -129,7 +129,7 @@ pub fn offer(process: &mut Process, comm: MPI_Comm) -> Result<u64> {
 }
 
 /// Takes the slot that the first rank offers. Without one, the communicator has no more than before.
-pub fn join(comm: MPI_Comm, offered: u64) -> Result<bool> {
+pub(crate) fn join(comm: MPI_Comm, offered: u64) -> Result<bool> {
     let Ok(slot) = u32::try_from(offered) else { return Ok(false) };
     let mut process = enter();
     let this = process.comm(comm)?;

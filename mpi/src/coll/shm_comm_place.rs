@@ -4,7 +4,7 @@ use tern_shm::ShmComm;
 
 /// What a communicator has of it.
 #[derive(Debug, Default)]
-pub enum ShmCommPlace {
+pub(crate) enum ShmCommPlace {
     /// Its ranks agree on it in their first blocking collective.
     #[default]
     Unasked,
@@ -18,7 +18,7 @@ pub enum ShmCommPlace {
 
 impl ShmCommPlace {
     /// The shm communicator, for a collective that will give it back by [`ShmCommPlace::Here`].
-    pub fn take(&mut self) -> Option<Box<ShmComm>> {
+    pub(crate) fn take(&mut self) -> Option<Box<ShmComm>> {
         match std::mem::replace(self, ShmCommPlace::InUse) {
             ShmCommPlace::Here(shm_comm) => Some(shm_comm),
             other => {
@@ -30,7 +30,7 @@ impl ShmCommPlace {
 
     /// The shm communicator, if it is not in use.
     #[inline]
-    pub fn shm_comm(&self) -> Option<&ShmComm> {
+    pub(crate) fn shm_comm(&self) -> Option<&ShmComm> {
         match self {
             ShmCommPlace::Here(shm_comm) => Some(shm_comm),
             _ => None,
@@ -40,7 +40,7 @@ impl ShmCommPlace {
 
 /// A slot in this rank's region.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum LeaderSlot {
+pub(crate) enum LeaderSlot {
     /// Nobody has used it, or all have left.
     Free,
     /// A communicator has it.

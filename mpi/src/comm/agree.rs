@@ -12,7 +12,7 @@ use tern_transport::Peer;
 
 /// Where an agreement is made.
 #[derive(Clone, Debug)]
-pub struct Participants {
+pub(crate) struct Participants {
     /// The call, for a person.
     pub call: &'static str,
     /// Who takes part.
@@ -30,7 +30,7 @@ pub struct Participants {
 /// By what the messages of a participants are known: a number that means the same to all who take part. That of a process among the peers of
 /// another one does not.
 #[derive(Clone, Debug)]
-pub enum SourceNumbering {
+pub(crate) enum SourceNumbering {
     /// The sender's rank in the group.
     Ranks,
     /// Its rank in a larger one: participants of several groups may share a context and a tag (`MPI_Comm_create_group`), and one process
@@ -41,7 +41,7 @@ pub enum SourceNumbering {
 }
 
 /// The leaders' way to each other.
-pub struct Bridge {
+pub(crate) struct Bridge {
     /// A participants in which both are.
     pub participants: Participants,
     /// The rank of the other one there.
@@ -53,7 +53,7 @@ const FAR: u32 = 1 << 31;
 
 impl Participants {
     /// The local group of a communicator.
-    pub fn local(call: &'static str, comm: &Comm) -> Self {
+    pub(crate) fn local(call: &'static str, comm: &Comm) -> Self {
         Participants {
             call,
             group: comm.group.clone(),
@@ -65,23 +65,23 @@ impl Participants {
     }
 
     /// Everybody's record, in the order of ranks. All records are equally long.
-    pub fn allgather(&self, mine: &[u8]) -> Result<Vec<u8>> {
+    pub(crate) fn allgather(&self, mine: &[u8]) -> Result<Vec<u8>> {
         self.agreement_rank()
             .allgather(mine, |to, out, from, len| self.exchange(self.member(to), out, from, len))
     }
 
     /// Nobody goes on before all have come: messages to one rank each, whatever else the network can do.
-    pub fn barrier(&self) -> Result {
+    pub(crate) fn barrier(&self) -> Result {
         self.allgather(&[]).map(drop)
     }
 
     /// The greatest of everybody's numbers.
-    pub fn max(&self, mine: u64) -> Result<u64> {
+    pub(crate) fn max(&self, mine: u64) -> Result<u64> {
         self.agreement_rank().max(mine, |to, out, from, len| self.exchange(self.member(to), out, from, len))
     }
 
     /// Everybody's record, however long each is, in the order of ranks.
-    pub fn allgather_any_length(&self, mine: &[u8]) -> Result<Vec<Vec<u8>>> {
+    pub(crate) fn allgather_any_length(&self, mine: &[u8]) -> Result<Vec<Vec<u8>>> {
         let lengths = self.allgather(&record(&[mine.len() as u64]))?;
         let lengths: Vec<usize> =
             (0..lengths.len() / 8).map(|at| number(&lengths, at * 8) as usize).collect();
@@ -96,7 +96,7 @@ impl Participants {
     }
 
     /// What `root` has, for all; the others pass nothing. A binomial tree.
-    pub fn bcast(&self, root: u32, bytes: Option<&[u8]>) -> Result<Vec<u8>> {
+    pub(crate) fn bcast(&self, root: u32, bytes: Option<&[u8]>) -> Result<Vec<u8>> {
         let size = self.group.size();
         let place = (self.rank + size - root) % size;
         let parent_bit = if place == 0 { size.next_power_of_two() } else { 1 << place.trailing_zeros() };
@@ -115,31 +115,31 @@ impl Participants {
     }
 
     /// Sends a length and so many bytes.
-    pub fn send_any_length(&self, to: u32, bytes: &[u8]) -> Result {
+    pub(crate) fn send_any_length(&self, to: u32, bytes: &[u8]) -> Result {
         self.send(self.member(to), &(bytes.len() as u64).to_le_bytes())?;
         self.send(self.member(to), bytes)
     }
 
     /// Receives a length and so many bytes.
-    pub fn receive_any_length(&self, from: u32) -> Result<Vec<u8>> {
+    pub(crate) fn receive_any_length(&self, from: u32) -> Result<Vec<u8>> {
         let len = number(&self.receive(from, 8)?, 0);
         self.receive(from, len as usize)
     }
 
     /// Both at once with one partner, as leaders of two groups do.
-    pub fn swap_any_length(&self, partner: u32, bytes: &[u8]) -> Result<Vec<u8>> {
+    pub(crate) fn swap_any_length(&self, partner: u32, bytes: &[u8]) -> Result<Vec<u8>> {
         let to = self.member(partner);
         let len = self.exchange(to, &(bytes.len() as u64).to_le_bytes(), partner, 8)?;
         self.exchange(to, bytes, partner, number(&len, 0) as usize)
     }
 
     /// Sends a word of no bytes.
-    pub fn signal(&self, to: u32) -> Result {
+    pub(crate) fn signal(&self, to: u32) -> Result {
         self.send(self.member(to), &[])
     }
 
     /// Waits for it.
-    pub fn await_signal(&self, from: u32) -> Result {
+    pub(crate) fn await_signal(&self, from: u32) -> Result {
         self.receive(from, 0).map(drop)
     }
 
@@ -148,7 +148,7 @@ impl Participants {
     }
 
     /// The process that has a rank in the group.
-    pub fn member(&self, rank: u32) -> Peer {
+    pub(crate) fn member(&self, rank: u32) -> Peer {
         self.group.peer(rank).expect("a rank of the group")
     }
 
@@ -279,12 +279,12 @@ fn bytes_of(buf: &UserBuf, len: usize) -> Vec<u8> {
 }
 
 /// The number at a place in a record; a record that is too short ends in zeros.
-pub fn number(bytes: &[u8], at: usize) -> u64 {
+pub(crate) fn number(bytes: &[u8], at: usize) -> u64 {
     bytes.get(at..at + 8).map_or(0, |word| u64::from_le_bytes(word.try_into().expect("eight bytes")))
 }
 
 /// A record of numbers.
-pub fn record(numbers: &[u64]) -> Vec<u8> {
+pub(crate) fn record(numbers: &[u64]) -> Vec<u8> {
     numbers.iter().flat_map(|number| number.to_le_bytes()).collect()
 }
 

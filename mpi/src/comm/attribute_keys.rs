@@ -6,7 +6,7 @@ use tern_abi::*;
 
 /// A key: what to do with its values, and whether it is still needed.
 #[derive(Clone, Copy, Debug)]
-pub struct Keyval<Object> {
+pub(crate) struct Keyval<Object> {
     pub(super) copy: Option<CopyAttr<Object>>,
     pub(super) delete: Option<DeleteAttr<Object>>,
     pub(super) extra_state: *mut c_void,
@@ -17,7 +17,7 @@ pub struct Keyval<Object> {
 
 /// The keys for one kind of object.
 #[derive(Debug)]
-pub struct AttributeKeys<Object>(pub(super) BTreeMap<c_int, Keyval<Object>>);
+pub(crate) struct AttributeKeys<Object>(pub(super) BTreeMap<c_int, Keyval<Object>>);
 
 impl<Object: Copy> AttributeKeys<Object> {
     pub(super) fn find(&self, key: c_int) -> Option<Keyval<Object>> {
@@ -41,7 +41,7 @@ impl<Object: Copy> AttributeKeys<Object> {
 
 /// All keys of the program's.
 #[derive(Debug)]
-pub struct Keyvals {
+pub(crate) struct Keyvals {
     pub(super) last: c_int,
     pub(super) comms: AttributeKeys<MPI_Comm>,
     pub(super) types: AttributeKeys<MPI_Datatype>,
@@ -53,7 +53,7 @@ const KEY_BEFORE_FIRST: c_int = 4095;
 
 impl Keyvals {
     /// None but the predefined.
-    pub const fn new() -> Self {
+    pub(crate) const fn new() -> Self {
         Keyvals {
             last: KEY_BEFORE_FIRST,
             comms: AttributeKeys(BTreeMap::new()),

@@ -9,7 +9,7 @@ const ATTRIBUTE_CALLS_MAX: u8 = 8;
 
 /// The attributes of one object, in the order in which they were set: they are deleted the other way round.
 #[derive(Clone, Debug, Default)]
-pub struct Attributes {
+pub(crate) struct Attributes {
     pub(super) values: Vec<Attribute>,
 }
 
@@ -24,7 +24,7 @@ pub(super) struct Attribute {
 
 /// A value: the program's pointer.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct AttributeValue(pub *mut c_void);
+pub(crate) struct AttributeValue(pub *mut c_void);
 
 // SAFETY: the pointer is the program's own; the library only keeps and returns it.
 unsafe impl Send for AttributeValue {}

@@ -20,7 +20,7 @@ const ATTRIBUTES_DELETED_MAX: u32 = 100_000;
 
 /// The place for a value: C's declaration says `void *` of what is a pointer to the program's pointer.
 #[derive(Clone, Copy, Debug)]
-pub struct AttributePlace<'a>(Out<'a, *mut c_void>);
+pub(crate) struct AttributePlace<'a>(Out<'a, *mut c_void>);
 
 impl Argument for AttributePlace<'_> {
     type C = *mut c_void;
@@ -32,7 +32,7 @@ impl Argument for AttributePlace<'_> {
 }
 
 /// Something that has attributes.
-pub trait Holder: Copy {
+pub(crate) trait Holder: Copy {
     /// What it is called.
     const NAME: &'static str;
     /// The keys for its kind.
@@ -284,27 +284,27 @@ fn delete_value<Object: Holder>(object: Object, key: c_int, value: AttributeValu
 }
 
 /// The attributes that a duplicate of a communicator has, by the copy functions of their keys.
-pub fn copy_all(from: MPI_Comm) -> Result<Attributes> {
+pub(crate) fn copy_all(from: MPI_Comm) -> Result<Attributes> {
     copy(from)
 }
 
 /// Deletes all attributes of a communicator, by the functions of their keys.
-pub fn delete_all(comm: MPI_Comm) -> Result {
+pub(crate) fn delete_all(comm: MPI_Comm) -> Result {
     delete_last_to_first(comm).map_err(|error| error.at(comm))
 }
 
 /// The attributes that a duplicate of a datatype has.
-pub fn copy_type(from: MPI_Datatype) -> Result<Attributes> {
+pub(crate) fn copy_type(from: MPI_Datatype) -> Result<Attributes> {
     copy(from)
 }
 
 /// Deletes all attributes of a window.
-pub fn delete_window(win: MPI_Win) -> Result {
+pub(crate) fn delete_window(win: MPI_Win) -> Result {
     delete_last_to_first(win)
 }
 
 /// Deletes all attributes of a datatype.
-pub fn delete_type(datatype: MPI_Datatype) -> Result {
+pub(crate) fn delete_type(datatype: MPI_Datatype) -> Result {
     delete_last_to_first(datatype)
 }
 
@@ -441,7 +441,7 @@ fn refresh(process: &mut Process, key: c_int) -> bool {
 }
 
 /// Tells the program's pointers to `MPI_LASTUSEDCODE` that classes or codes were added or removed.
-pub fn last_used_code_changed(process: &mut Process) {
+pub(crate) fn last_used_code_changed(process: &mut Process) {
     refresh(process, MPI_LASTUSEDCODE);
 }
 

@@ -13,7 +13,7 @@ use tern_engine::group::Comparison;
 
 impl Process {
     /// The group of a handle; cheap to clone.
-    pub fn group(&self, group: MPI_Group) -> Result<Group> {
+    pub(crate) fn group(&self, group: MPI_Group) -> Result<Group> {
         if self.engine_ref().is_none() {
             return Err(process::outside());
         }
@@ -24,7 +24,7 @@ impl Process {
     }
 
     /// Takes a group in, for a call that returns one. One without members is always `MPI_GROUP_EMPTY`.
-    pub fn new_group(&mut self, group: Group) -> Result<MPI_Group> {
+    pub(crate) fn new_group(&mut self, group: Group) -> Result<MPI_Group> {
         if group.size() == 0 {
             return Ok(MPI_GROUP_EMPTY);
         }
@@ -154,7 +154,7 @@ fn length(n: c_int) -> Result<usize> {
 }
 
 /// A rank argument that must be one of a group's.
-pub fn rank_of(name: &str, rank: c_int, group: &Group) -> Result<u32> {
+pub(crate) fn rank_of(name: &str, rank: c_int, group: &Group) -> Result<u32> {
     valid(rank, group).ok_or_else(|| bad_rank(name, rank, group))
 }
 

@@ -66,7 +66,7 @@ fn sides(call: &'static str, comm: MPI_Comm) -> Result<(Participants, Group)> {
 }
 
 /// One block of contexts for both sides.
-pub fn agreed_context(call: &'static str, comm: MPI_Comm, mine: Contexts) -> Result<u64> {
+pub(crate) fn agreed_context(call: &'static str, comm: MPI_Comm, mine: Contexts) -> Result<u64> {
     let (participants, remote) = sides(call, comm)?;
     let both = tell_both(call, comm, &record(&[mine.first()]))?;
     let ours_first = enter().comes_first(&participants.group, &remote);
@@ -74,7 +74,7 @@ pub fn agreed_context(call: &'static str, comm: MPI_Comm, mine: Contexts) -> Res
 }
 
 /// `MPI_Comm_create` on an intercommunicator: the parts of both sides.
-pub fn create(comm: MPI_Comm, part: &Group) -> Result<MPI_Comm> {
+pub(crate) fn create(comm: MPI_Comm, part: &Group) -> Result<MPI_Comm> {
     let mine = enter().allocate_contexts();
     let (participants, remote) = sides("MPI_Comm_create", comm)?;
     let place = own_place(&participants, part);
@@ -104,7 +104,7 @@ fn by_place(records: &[u8], group: &Group) -> (Group, u64) {
 }
 
 /// `MPI_Comm_split` on an intercommunicator.
-pub fn split(call: &'static str, comm: MPI_Comm, own: SplitChoice) -> Result<MPI_Comm> {
+pub(crate) fn split(call: &'static str, comm: MPI_Comm, own: SplitChoice) -> Result<MPI_Comm> {
     let (participants, remote) = sides(call, comm)?;
     let both = tell_both(call, comm, &own.record())?;
     if own.color() == MPI_UNDEFINED {
@@ -165,7 +165,7 @@ impl JoiningSide {
 }
 
 /// Joins two participants over a bridge that only the leaders have.
-pub fn join_over(
+pub(crate) fn join_over(
     participants: Participants,
     leader: u32,
     bridge: Option<Bridge>,

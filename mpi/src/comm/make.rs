@@ -162,7 +162,7 @@ fn idup(
 }
 
 /// A context for a communicator with the same members, by counting; when the block is used up, by asking.
-pub fn child_context(call: &'static str, comm: MPI_Comm) -> Result<(u64, Contexts)> {
+pub(crate) fn child_context(call: &'static str, comm: MPI_Comm) -> Result<(u64, Contexts)> {
     let mut process = enter();
     if let Some(child) = process.comm_mut(comm)?.children.child() {
         return Ok(child);
@@ -183,7 +183,7 @@ pub fn child_context(call: &'static str, comm: MPI_Comm) -> Result<(u64, Context
 }
 
 /// Takes a new communicator in; it inherits the error handler of its parent (section 9.3).
-pub fn adopt(parent: MPI_Comm, mut comm: Comm) -> Result<MPI_Comm> {
+pub(crate) fn adopt(parent: MPI_Comm, mut comm: Comm) -> Result<MPI_Comm> {
     let mut process = enter();
     comm.errhandler = process.comm(parent)?.errhandler;
     process.put_sides_in_order(&mut comm);
@@ -195,7 +195,7 @@ pub fn adopt(parent: MPI_Comm, mut comm: Comm) -> Result<MPI_Comm> {
 }
 
 /// A communicator in a block of contexts that its first member has named.
-pub fn in_block(first: u64, rank: u32, group: Group, remote: Option<Group>) -> Comm {
+pub(crate) fn in_block(first: u64, rank: u32, group: Group, remote: Option<Group>) -> Comm {
     let (context, children) = Contexts::named(first, CONTEXTS_PER_BLOCK).split_first();
     let mut comm = Comm::new(context, rank, group, remote);
     comm.children = children;
@@ -255,7 +255,7 @@ fn create_group(comm: MPI_Comm, group: MPI_Group, tag: c_int) -> Result<MPI_Comm
 }
 
 /// Splits, once the members have [`met`]: every one tells color, key and a block of contexts that the first of its color gives to all.
-pub fn split(call: &'static str, comm: MPI_Comm, color: c_int, key: c_int) -> Result<MPI_Comm> {
+pub(crate) fn split(call: &'static str, comm: MPI_Comm, color: c_int, key: c_int) -> Result<MPI_Comm> {
     let mut process = enter();
     let mine = process.allocate_contexts();
     let this = process.comm(comm)?;
@@ -296,7 +296,7 @@ fn divide(participants: &Participants, all: &mut [SplitChoice]) -> Result {
 
 /// What a member tells in a split.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct SplitChoice {
+pub(crate) struct SplitChoice {
     color: c_int,
     key: c_int,
     /// First context of the block that it would give.
@@ -305,18 +305,18 @@ pub struct SplitChoice {
 
 impl SplitChoice {
     /// Bytes of a record.
-    pub const BYTES: usize = 24;
+    pub(crate) const BYTES: usize = 24;
 
     /// The color of those that are to be divided by hardware; no program can say it.
     const DIVIDED: c_int = -2;
 
     /// The color.
-    pub fn color(&self) -> c_int {
+    pub(crate) fn color(&self) -> c_int {
         self.color
     }
 
     /// As bytes.
-    pub fn record(&self) -> Vec<u8> {
+    pub(crate) fn record(&self) -> Vec<u8> {
         record(&[self.color as u64, self.key as u64, self.contexts])
     }
 
@@ -331,7 +331,7 @@ impl SplitChoice {
     }
 
     /// The ranks of a color in their new order, with what they told.
-    pub fn of_color(records: &[u8], color: c_int) -> Vec<(u32, SplitChoice)> {
+    pub(crate) fn of_color(records: &[u8], color: c_int) -> Vec<(u32, SplitChoice)> {
         SplitChoice::with_color(&SplitChoice::all(records), color)
     }
 

@@ -1,14 +1,14 @@
 //! Groups, communicators and attributes (MPI 5.0 chapter 7).
 
-pub mod agree;
-pub mod attribute_keys;
-pub mod attribute_values;
-pub mod attributes;
-pub mod from_group;
-pub mod group;
-pub mod intercomm;
-pub mod make;
-pub mod object;
-pub mod query;
-pub mod resource;
-pub mod sets;
+pub(crate) mod agree;
+pub(crate) mod attribute_keys;
+pub(crate) mod attribute_values;
+pub(crate) mod attributes;
+pub(crate) mod from_group;
+pub(crate) mod group;
+pub(crate) mod intercomm;
+pub(crate) mod make;
+pub(crate) mod object;
+pub(crate) mod query;
+pub(crate) mod resource;
+pub(crate) mod sets;

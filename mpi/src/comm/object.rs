@@ -18,7 +18,7 @@ use tern_transport::{MulticastGroup, Peer};
 /// Which traffic of a communicator: none of it may meet another's (MPI 5.0 section 7.1.2).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(u64)]
-pub enum Lane {
+pub(crate) enum Lane {
     /// The program's messages.
     P2p = 0,
     /// Collectives.
@@ -33,7 +33,7 @@ pub enum Lane {
 /// same communicators in the same order, so all take the same number. Unique in the world, since each block comes from
 /// the count of one process. Of a process that has met other worlds it comes from chance: see [`Contexts::drawn`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Contexts {
+pub(crate) struct Contexts {
     next: u64,
     left: u32,
 }
@@ -45,38 +45,38 @@ impl Contexts {
     const STEP: u64 = 4;
 
     /// No contexts.
-    pub const NONE: Contexts = Contexts { next: 0, left: 0 };
+    pub(crate) const NONE: Contexts = Contexts { next: 0, left: 0 };
 
     /// The block that process `leader` gives out with its count at `count`.
-    pub fn block(leader: Peer, count: u32, len: u32) -> Self {
+    pub(crate) fn block(leader: Peer, count: u32, len: u32) -> Self {
         Contexts { next: (u64::from(leader) << 34) | (u64::from(count) * Self::STEP), left: len }
     }
 
     /// A block that a process gives out which has met other worlds, of 48 bits that nobody can foresee. Bit 62 keeps it apart from those of
     /// worlds that have met nobody. Two of a process's communicators would have to draw the same to be taken for each other: among 10,000
     /// the chance is 1 in 5 million.
-    pub fn drawn(chance: u64, len: u32) -> Self {
+    pub(crate) fn drawn(chance: u64, len: u32) -> Self {
         Contexts { next: 1 << 62 | (chance & ((1 << 48) - 1)) << 14, left: len }
     }
 
     /// The block that a peer has named by its first context.
-    pub fn named(first: u64, len: u32) -> Self {
+    pub(crate) fn named(first: u64, len: u32) -> Self {
         Contexts { next: first, left: len }
     }
 
     /// The first context.
-    pub fn first(&self) -> u64 {
+    pub(crate) fn first(&self) -> u64 {
         self.next
     }
 
     /// The first context, for a communicator, and the rest, for its children.
-    pub fn split_first(self) -> (u64, Contexts) {
+    pub(crate) fn split_first(self) -> (u64, Contexts) {
         debug_assert!(self.left > 0);
         (self.next, Contexts { next: self.next + Self::STEP, left: self.left - 1 })
     }
 
     /// A child's context, and what it may give to its own children; `None` when nothing is left.
-    pub fn child(&mut self) -> Option<(u64, Contexts)> {
+    pub(crate) fn child(&mut self) -> Option<(u64, Contexts)> {
         let len = (self.left / Self::CHILD_SHARE).max(1).min(self.left);
         if len == 0 {
             return None;
@@ -90,7 +90,7 @@ impl Contexts {
 
 /// A communicator.
 #[derive(Debug)]
-pub struct Comm {
+pub(crate) struct Comm {
     /// Its context: unique in the job, the lowest two bits are left for the [`Lane`].
     pub context: u64,
     /// This process's rank in the local group.
@@ -125,7 +125,7 @@ pub struct Comm {
 
 impl Comm {
     /// A communicator without name, attributes or hints.
-    pub fn new(context: u64, rank: u32, group: Group, remote: Option<Group>) -> Self {
+    pub(crate) fn new(context: u64, rank: u32, group: Group, remote: Option<Group>) -> Self {
         Comm {
             context,
             rank,
@@ -147,24 +147,24 @@ impl Comm {
 
     /// The context of a lane.
     #[inline]
-    pub fn lane(&self, lane: Lane) -> u64 {
+    pub(crate) fn lane(&self, lane: Lane) -> u64 {
         self.context | lane as u64
     }
 
     /// The group that ranks of point-to-point calls refer to.
     #[inline]
-    pub fn peers(&self) -> &Group {
+    pub(crate) fn peers(&self) -> &Group {
         self.remote.as_ref().unwrap_or(&self.group)
     }
 
     /// The envelope of a message from this process.
     #[inline]
-    pub fn envelope(&self, lane: Lane, tag: i32) -> Envelope {
+    pub(crate) fn envelope(&self, lane: Lane, tag: i32) -> Envelope {
         Envelope { context: self.lane(lane), source: self.rank, tag }
     }
 
     /// Name and size, for a message to a person.
-    pub fn described(&self) -> String {
+    pub(crate) fn described(&self) -> String {
         let name = shown(&self.name, "a communicator");
         match &self.remote {
             None => format!("{name} ({}, this is {})", count_of_ranks(self.group.size()), self.rank),
@@ -180,12 +180,12 @@ impl Comm {
 
 /// A name that the program chose, for a message to a person: it must neither break the message's one line nor steer the terminal.
 /// Without one, `unnamed`.
-pub fn shown(name: &str, unnamed: &str) -> String {
+pub(crate) fn shown(name: &str, unnamed: &str) -> String {
     if name.is_empty() { unnamed.into() } else { name.replace(char::is_control, "?") }
 }
 
 /// All communicators.
-pub struct Comms {
+pub(crate) struct Comms {
     world: Option<Box<Comm>>,
     own: Option<Box<Comm>>,
     others: Table<Box<Comm>>,
@@ -193,19 +193,19 @@ pub struct Comms {
 
 impl Comms {
     /// None yet.
-    pub const fn new() -> Self {
+    pub(crate) const fn new() -> Self {
         Comms { world: None, own: None, others: Table::new(HandleKind::Comm) }
     }
 
     /// Puts the predefined ones in place, or takes them away.
-    pub fn set_predefined(&mut self, world: Option<Comm>, own: Option<Comm>) {
+    pub(crate) fn set_predefined(&mut self, world: Option<Comm>, own: Option<Comm>) {
         self.world = world.map(Box::new);
         self.own = own.map(Box::new);
     }
 
     /// The communicator of a handle.
     #[inline]
-    pub fn get(&self, comm: MPI_Comm) -> Option<&Comm> {
+    pub(crate) fn get(&self, comm: MPI_Comm) -> Option<&Comm> {
         match comm {
             MPI_COMM_WORLD => self.world.as_deref(),
             MPI_COMM_SELF => self.own.as_deref(),
@@ -215,7 +215,7 @@ impl Comms {
 
     /// The communicator of a handle, to change it.
     #[inline]
-    pub fn get_mut(&mut self, comm: MPI_Comm) -> Option<&mut Comm> {
+    pub(crate) fn get_mut(&mut self, comm: MPI_Comm) -> Option<&mut Comm> {
         match comm {
             MPI_COMM_WORLD => self.world.as_deref_mut(),
             MPI_COMM_SELF => self.own.as_deref_mut(),
@@ -224,22 +224,22 @@ impl Comms {
     }
 
     /// Takes a communicator in; `None` when there are too many.
-    pub fn insert(&mut self, comm: Comm) -> Option<MPI_Comm> {
+    pub(crate) fn insert(&mut self, comm: Comm) -> Option<MPI_Comm> {
         self.others.insert(Box::new(comm)).map(MPI_Comm)
     }
 
     /// Takes a communicator of the program's out.
-    pub fn remove(&mut self, comm: MPI_Comm) -> Option<Box<Comm>> {
+    pub(crate) fn remove(&mut self, comm: MPI_Comm) -> Option<Box<Comm>> {
         self.others.remove(comm.0)
     }
 
     /// Handles of the program's communicators.
-    pub fn handles(&self) -> Vec<MPI_Comm> {
+    pub(crate) fn handles(&self) -> Vec<MPI_Comm> {
         self.others.iter().map(|(handle, _)| MPI_Comm(handle)).collect()
     }
 
     /// The handle of the communicator of a context, lanes aside.
-    pub fn handle_of_context(&self, context: u64) -> Option<MPI_Comm> {
+    pub(crate) fn handle_of_context(&self, context: u64) -> Option<MPI_Comm> {
         let is = |comm: &Comm| comm.context == context & !3;
         let predefined = [MPI_COMM_WORLD, MPI_COMM_SELF].into_iter();
         predefined
@@ -248,7 +248,7 @@ impl Comms {
     }
 
     /// The communicator of a context, to tell a person which one a request belongs to.
-    pub fn of_context(&self, context: u64) -> Option<&Comm> {
+    pub(crate) fn of_context(&self, context: u64) -> Option<&Comm> {
         self.get(self.handle_of_context(context)?)
     }
 }

@@ -41,7 +41,7 @@ fn level_of(name: &str) -> Option<Level> {
 }
 
 /// The resources that there are, and whether this process is restricted to one of each.
-pub fn all() -> Info {
+pub(crate) fn all() -> Info {
     let mut all = Info::default();
     all.set(SHARED_MEMORY, "true");
     let (own, topology) = (own_processors(), MachineTopology::here());
@@ -53,7 +53,7 @@ pub fn all() -> Info {
 }
 
 /// By what a process wants to be with others.
-pub enum Wish {
+pub(crate) enum Wish {
     /// By a color.
     Color(c_int),
     /// By the widest resource that divides the members.
@@ -61,7 +61,7 @@ pub enum Wish {
 }
 
 /// What `MPI_Comm_split_type` means to this process.
-pub fn wish(process: &Process, comm: MPI_Comm, split_type: c_int, hints: &Info) -> Result<Wish> {
+pub(crate) fn wish(process: &Process, comm: MPI_Comm, split_type: c_int, hints: &Info) -> Result<Wish> {
     let of_resource = || match hints.get("mpi_hw_resource_type").and_then(level_of) {
         Some(level) => color(process, comm, part(level)),
         None => Ok(MPI_UNDEFINED),
@@ -118,7 +118,7 @@ fn color_of_set(process: &Process, comm: MPI_Comm, set: &str) -> Result<c_int> {
 }
 
 /// The parts of one process, of all levels, as a record: each with its host, and plus one, so that 0 is none.
-pub fn own_parts(process: &Process) -> Vec<u8> {
+pub(crate) fn own_parts(process: &Process) -> Vec<u8> {
     let (own, topology) = (own_processors(), MachineTopology::here());
     let part = |level| match level {
         Level::Machine => Some(0),
@@ -131,7 +131,7 @@ pub fn own_parts(process: &Process) -> Vec<u8> {
 
 /// The colors of all members, by the widest resource of which they are restricted to several; all are undefined where there is none.
 /// `wanting` tells which members take part.
-pub fn divide(participants: &Participants, mine: &[u8], wanting: &[bool]) -> Result<Vec<c_int>> {
+pub(crate) fn divide(participants: &Participants, mine: &[u8], wanting: &[bool]) -> Result<Vec<c_int>> {
     let all = participants.allgather(mine)?;
     Ok(widest_division(&all, wanting))
 }

@@ -6,7 +6,7 @@ use tern_abi::MPI_ERR_ARG;
 use tern_engine::Group;
 
 /// A process set.
-pub struct ProcessSet {
+pub(crate) struct ProcessSet {
     /// Its name.
     pub name: &'static str,
     /// From this process's rank and the number of processes.
@@ -14,13 +14,13 @@ pub struct ProcessSet {
 }
 
 /// All of them.
-pub const PROCESS_SETS: [ProcessSet; 2] = [
+pub(crate) const PROCESS_SETS: [ProcessSet; 2] = [
     ProcessSet { name: "mpi://WORLD", members: |_, size| Group::range(0, size) },
     ProcessSet { name: "mpi://SELF", members: |rank, _| Group::range(rank, 1) },
 ];
 
 /// The processes of a set.
-pub fn members(process: &Process, name: &str) -> Result<Group> {
+pub(crate) fn members(process: &Process, name: &str) -> Result<Group> {
     let job = process.job.as_ref().ok_or_else(crate::core::process::outside)?;
     match PROCESS_SETS.iter().find(|set| set.name.eq_ignore_ascii_case(name)) {
         Some(set) => Ok((set.members)(job.rank, job.size)),

@@ -15,7 +15,12 @@ use tern_transport::Peer;
 
 /// The message buffer `(buf, count, datatype)` of a call (MPI 5.0 section 3.2.2).
 #[inline(always)]
-pub fn buffer(process: &Process, buf: ChoiceBuf, count: i64, datatype: MPI_Datatype) -> Result<UserBuf> {
+pub(crate) fn buffer(
+    process: &Process,
+    buf: ChoiceBuf,
+    count: i64,
+    datatype: MPI_Datatype,
+) -> Result<UserBuf> {
     if let Some(buf) = contiguous_buffer(buf, count, datatype) {
         return Ok(buf);
     }
@@ -24,13 +29,13 @@ pub fn buffer(process: &Process, buf: ChoiceBuf, count: i64, datatype: MPI_Datat
 
 /// The same for elements of a predefined type without gaps; `None` for others, and if anything is wrong.
 #[inline(always)]
-pub fn contiguous_buffer(buf: ChoiceBuf, count: i64, datatype: MPI_Datatype) -> Option<UserBuf> {
+pub(crate) fn contiguous_buffer(buf: ChoiceBuf, count: i64, datatype: MPI_Datatype) -> Option<UserBuf> {
     contiguous(buf, count, datatype).map(UserBuf::from)
 }
 
 /// The same, as what stays in registers.
 #[inline(always)]
-pub fn contiguous(buf: ChoiceBuf, count: i64, datatype: MPI_Datatype) -> Option<ContiguousBuf> {
+pub(crate) fn contiguous(buf: ChoiceBuf, count: i64, datatype: MPI_Datatype) -> Option<ContiguousBuf> {
     let size = Basic::contiguous_size(datatype.0)?;
     if count < 0 || (is_no_address(buf.address()) && count > 0) {
         return None;
@@ -53,14 +58,14 @@ fn derived_buffer(process: &Process, buf: ChoiceBuf, count: i64, datatype: MPI_D
 
 /// Whether this is null or one of the standard's special addresses: nothing lies in the first page.
 #[inline(always)]
-pub fn is_no_address(buf: *const c_void) -> bool {
+pub(crate) fn is_no_address(buf: *const c_void) -> bool {
     (buf as usize) < PAGE_BYTES_MIN
 }
 
 /// Refuses a buffer for `bytes` bytes, of which the first lies `true_lb` bytes from `buf`, where there certainly is no
 /// memory. Null is right if a derived datatype holds addresses (`MPI_BOTTOM`).
 #[inline]
-pub fn present(name: &str, buf: *const c_void, bytes: u64, true_lb: i64) -> Result {
+pub(crate) fn present(name: &str, buf: *const c_void, bytes: u64, true_lb: i64) -> Result {
     if bytes == 0 || !is_no_address(buf) { Ok(()) } else { absolute(name, buf, bytes, true_lb) }
 }
 
@@ -90,14 +95,14 @@ fn too_large(count: i64, datatype: MPI_Datatype) -> Box<crate::core::error::Erro
 }
 
 /// A count: not negative.
-pub fn count(name: &str, count: i64) -> Result<u64> {
+pub(crate) fn count(name: &str, count: i64) -> Result<u64> {
     u64::try_from(count)
         .map_err(|_| fail(MPI_ERR_COUNT, format!("{name} is {count}, but must not be negative")))
 }
 
 /// Destination and envelope of a send; `None` for `MPI_PROC_NULL` (MPI 5.0 section 3.10).
 #[inline]
-pub fn destination(comm: &Comm, dest: c_int, tag: c_int) -> Result<Option<(Peer, Envelope)>> {
+pub(crate) fn destination(comm: &Comm, dest: c_int, tag: c_int) -> Result<Option<(Peer, Envelope)>> {
     if tag < 0 {
         return Err(bad_tag(tag, false));
     }
@@ -110,7 +115,7 @@ pub fn destination(comm: &Comm, dest: c_int, tag: c_int) -> Result<Option<(Peer,
 
 /// What a receive or probe asks for; `None` for `MPI_PROC_NULL`.
 #[inline]
-pub fn receive_pattern(comm: &Comm, source: c_int, tag: c_int) -> Result<Option<Pattern>> {
+pub(crate) fn receive_pattern(comm: &Comm, source: c_int, tag: c_int) -> Result<Option<Pattern>> {
     let wanted_tag = match tag {
         0.. => tag,
         MPI_ANY_TAG => ANY_TAG,
@@ -127,7 +132,7 @@ pub fn receive_pattern(comm: &Comm, source: c_int, tag: c_int) -> Result<Option<
 
 /// The same where everything is as it usually is; `None` otherwise.
 #[inline(always)]
-pub fn pattern_if_valid(comm: &Comm, source: c_int, tag: c_int) -> Option<Pattern> {
+pub(crate) fn pattern_if_valid(comm: &Comm, source: c_int, tag: c_int) -> Option<Pattern> {
     let tag = match tag {
         0.. => tag,
         MPI_ANY_TAG => ANY_TAG,
@@ -143,7 +148,7 @@ pub fn pattern_if_valid(comm: &Comm, source: c_int, tag: c_int) -> Option<Patter
 }
 
 /// A root of a collective on an intracommunicator.
-pub fn root(comm: &Comm, root: c_int) -> Result<u32> {
+pub(crate) fn root(comm: &Comm, root: c_int) -> Result<u32> {
     match u32::try_from(root) {
         Ok(root) if root < comm.group.size() => Ok(root),
         _ => Err(bad_root(root, comm.group.size())),

@@ -25,7 +25,7 @@ const SIGNALS: [c_int; 2] = [libc::SIGSEGV, libc::SIGBUS];
 static RANK: AtomicU32 = AtomicU32::new(0);
 
 /// From now on faults are explained, where the program leaves them to the system.
-pub fn explain(rank: u32) {
+pub(crate) fn explain(rank: u32) {
     static ONCE: Once = Once::new();
     RANK.store(rank, Ordering::Relaxed);
     ONCE.call_once(|| {
@@ -35,7 +35,7 @@ pub fn explain(rank: u32) {
 }
 
 /// MPI is over: this library may be unloaded.
-pub fn leave_alone() {
+pub(crate) fn leave_alone() {
     let own = handler_address();
     SIGNALS.into_iter().filter(|&signal| handler_of(signal) == own).for_each(set_default);
 }

@@ -25,7 +25,7 @@ use std::ptr::NonNull;
 use tern_abi::*;
 
 /// What a parameter of an entry point can be.
-pub trait Argument: Sized {
+pub(crate) trait Argument: Sized {
     /// What C passes.
     type C;
 
@@ -37,7 +37,7 @@ pub trait Argument: Sized {
 }
 
 /// What C passes for a parameter.
-pub type C<A> = <A as Argument>::C;
+pub(crate) type C<A> = <A as Argument>::C;
 
 /// Types that are the same on both sides.
 macro_rules! same {
@@ -95,11 +95,11 @@ functions! {
 
 /// A buffer of elements of any type (section 2.5.5), by its address. The program vouches for what its call says of the memory, until the communication is complete.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct ChoiceBuf(*const c_void);
+pub(crate) struct ChoiceBuf(*const c_void);
 
 /// A buffer that may be written.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct ChoiceBufMut(*mut c_void);
+pub(crate) struct ChoiceBufMut(*mut c_void);
 
 // SAFETY: the address is the program's; it is used only as the standard allows, by whichever thread completes the request.
 unsafe impl Send for ChoiceBuf {}
@@ -109,30 +109,30 @@ impl ChoiceBuf {
     ///
     /// # Safety
     /// What a call says of it holds until the communication is complete.
-    pub unsafe fn of_memory(address: *const c_void) -> ChoiceBuf {
+    pub(crate) unsafe fn of_memory(address: *const c_void) -> ChoiceBuf {
         ChoiceBuf(address)
     }
 
     /// Its address.
     #[inline(always)]
-    pub fn address(self) -> *const c_void {
+    pub(crate) fn address(self) -> *const c_void {
         self.0
     }
 
     /// The bytes from its address on.
     #[inline(always)]
-    pub fn bytes(self) -> *mut u8 {
+    pub(crate) fn bytes(self) -> *mut u8 {
         self.0.cast_mut().cast()
     }
 
     /// Whether the address is null, which it may be for no elements, or with datatypes that hold addresses.
     #[inline(always)]
-    pub fn is_null(self) -> bool {
+    pub(crate) fn is_null(self) -> bool {
         self.0.is_null()
     }
 
     /// The part that begins so many bytes further on.
-    pub fn after(self, bytes: isize) -> ChoiceBuf {
+    pub(crate) fn after(self, bytes: isize) -> ChoiceBuf {
         ChoiceBuf(self.0.wrapping_byte_offset(bytes))
     }
 }
@@ -140,14 +140,14 @@ impl ChoiceBuf {
 impl ChoiceBufMut {
     /// The bytes from its address on.
     #[inline(always)]
-    pub fn bytes(self) -> *mut u8 {
+    pub(crate) fn bytes(self) -> *mut u8 {
         self.0.cast()
     }
 }
 
 impl ChoiceBuf {
     /// Reads an element; the standard demands that there are more than `index` of this type.
-    pub fn load<T: Copy>(self, index: usize) -> T {
+    pub(crate) fn load<T: Copy>(self, index: usize) -> T {
         // SAFETY: by `Argument::from_c`, the elements are there, aligned or not.
         unsafe { self.0.cast::<T>().add(index).read_unaligned() }
     }
@@ -155,13 +155,13 @@ impl ChoiceBuf {
 
 impl ChoiceBufMut {
     /// Writes an element; the standard demands room for more than `index` of this type.
-    pub fn store<T: Copy>(self, index: usize, value: T) {
+    pub(crate) fn store<T: Copy>(self, index: usize, value: T) {
         // SAFETY: by `Argument::from_c`, there is room, aligned or not.
         unsafe { self.0.cast::<T>().add(index).write_unaligned(value) }
     }
 
     /// Whether the address is null.
-    pub fn is_null(self) -> bool {
+    pub(crate) fn is_null(self) -> bool {
         self.0.is_null()
     }
 }
@@ -193,7 +193,7 @@ impl Argument for ChoiceBufMut {
 
 /// The place for one result. There is memory, and nobody else looks at it during the call; its old value means nothing.
 #[derive(Clone, Copy, Debug)]
-pub struct Out<'a, T> {
+pub(crate) struct Out<'a, T> {
     place: NonNull<T>,
     call: PhantomData<&'a mut T>,
 }
@@ -201,7 +201,7 @@ pub struct Out<'a, T> {
 impl<T: Copy> Out<'_, T> {
     /// Hands the result out.
     #[inline]
-    pub fn set(&self, value: T) {
+    pub(crate) fn set(&self, value: T) {
         // SAFETY: by `Argument::from_c`, this is a place for a value; what is there needs no end.
         unsafe { self.place.write(value) }
     }
@@ -218,13 +218,13 @@ impl<T> Argument for Out<'_, T> {
 
 /// The place for an address, which calls declare as `void *`. It may lie anywhere, also where no pointer is aligned.
 #[derive(Clone, Copy, Debug)]
-pub struct OutPointer<'a>(Out<'a, usize>);
+pub(crate) struct OutPointer<'a>(Out<'a, usize>);
 
 impl OutPointer<'_> {
     /// Hands the address out.
     // It is written down, and not followed.
     #[allow(clippy::not_unsafe_ptr_arg_deref)]
-    pub fn set<T>(&self, address: *mut T) {
+    pub(crate) fn set<T>(&self, address: *mut T) {
         // SAFETY: by `Argument::from_c`, this is a place for an address.
         unsafe { self.0.place.cast::<*mut T>().write_unaligned(address) }
     }
@@ -240,7 +240,7 @@ impl Argument for OutPointer<'_> {
 }
 
 /// A handle that has a value for none.
-pub trait Handle: Copy {
+pub(crate) trait Handle: Copy {
     /// The null handle.
     const NULL: Self;
 }
@@ -260,11 +260,11 @@ null_handles! {
 /// The place for the handle of something to be made. Until it is, and after an error, the null handle is there, which programs
 /// look for.
 #[derive(Clone, Copy, Debug)]
-pub struct Handed<'a, H>(Out<'a, H>);
+pub(crate) struct Handed<'a, H>(Out<'a, H>);
 
 impl<H: Handle> Handed<'_, H> {
     /// Hands the handle out.
-    pub fn set(&self, handle: H) {
+    pub(crate) fn set(&self, handle: H) {
         self.0.set(handle);
     }
 }
@@ -293,17 +293,17 @@ impl<T> Argument for &mut T {
 
 /// A value that the call reads and writes. A program may give one place for several parameters, so it is not borrowed.
 #[derive(Clone, Copy, Debug)]
-pub struct InOut<'a, T>(Out<'a, T>);
+pub(crate) struct InOut<'a, T>(Out<'a, T>);
 
 impl<T: Copy> InOut<'_, T> {
     /// Reads it.
-    pub fn get(&self) -> T {
+    pub(crate) fn get(&self) -> T {
         // SAFETY: by `Argument::from_c`, the program has set a value there.
         unsafe { self.0.place.read() }
     }
 
     /// Writes it.
-    pub fn set(&self, value: T) {
+    pub(crate) fn set(&self, value: T) {
         self.0.set(value);
     }
 }
@@ -330,7 +330,7 @@ impl<T> Argument for &T {
 
 /// An array to read. How long it is, the standard says in terms of other arguments, so the body names the length.
 #[derive(Clone, Copy, Debug)]
-pub struct Array<'a, T> {
+pub(crate) struct Array<'a, T> {
     name: &'static str,
     start: *const T,
     call: PhantomData<&'a T>,
@@ -338,7 +338,7 @@ pub struct Array<'a, T> {
 
 impl<'a, T> Array<'a, T> {
     /// The elements; `len` is the length that the standard gives this array. It may be null if that is 0.
-    pub fn of(&self, len: usize) -> Result<&'a [T]> {
+    pub(crate) fn of(&self, len: usize) -> Result<&'a [T]> {
         if len == 0 {
             return Ok(&[]);
         }
@@ -350,7 +350,7 @@ impl<'a, T> Array<'a, T> {
     }
 
     /// Its address, to be compared with the standard's special ones.
-    pub fn address(&self) -> usize {
+    pub(crate) fn address(&self) -> usize {
         self.start.addr()
     }
 }
@@ -379,7 +379,7 @@ impl<'a, T> From<&'a [T]> for Array<'a, T> {
 
 /// An array of counts or displacements, of the width that the entry point has.
 #[derive(Clone, Copy, Debug)]
-pub enum Integers<'a> {
+pub(crate) enum Integers<'a> {
     /// Of `int`.
     Int(Array<'a, c_int>),
     /// Of `MPI_Count`.
@@ -389,7 +389,7 @@ pub enum Integers<'a> {
 }
 
 /// A type of counts or displacements.
-pub trait CountInteger: Sized {
+pub(crate) trait CountInteger: Sized {
     /// An array of them.
     fn array(array: Array<'_, Self>) -> Integers<'_>;
 }
@@ -408,7 +408,7 @@ integers!(c_int: Int, i64: Count, isize: Aint);
 
 /// An array to fill.
 #[derive(Clone, Copy, Debug)]
-pub struct OutArray<'a, T> {
+pub(crate) struct OutArray<'a, T> {
     name: &'static str,
     start: *mut T,
     call: PhantomData<&'a mut T>,
@@ -416,12 +416,12 @@ pub struct OutArray<'a, T> {
 
 impl<'a, T: Copy> OutArray<'a, T> {
     /// Writes values from the start on: no more than the standard demands room for. It may be null if there are none.
-    pub fn store(&self, values: impl IntoIterator<Item = T>) -> Result {
+    pub(crate) fn store(&self, values: impl IntoIterator<Item = T>) -> Result {
         values.into_iter().enumerate().try_for_each(|(index, value)| self.set(index, value))
     }
 
     /// Writes one value; `index` is below the number of elements that the standard demands room for.
-    pub fn set(&self, index: usize, value: T) -> Result {
+    pub(crate) fn set(&self, index: usize, value: T) -> Result {
         if self.start.is_null() {
             return Err(null(self.name));
         }
@@ -431,12 +431,12 @@ impl<'a, T: Copy> OutArray<'a, T> {
     }
 
     /// Refuses a null pointer for an array of `len` elements, unless that is 0.
-    pub fn expect_room(&self, len: usize) -> Result {
+    pub(crate) fn expect_room(&self, len: usize) -> Result {
         if len > 0 && self.start.is_null() { Err(null(self.name)) } else { Ok(()) }
     }
 
     /// All elements, which the program has set; `len` is the length that the standard gives this array.
-    pub fn of(self, len: usize) -> Result<&'a mut [T]> {
+    pub(crate) fn of(self, len: usize) -> Result<&'a mut [T]> {
         if len == 0 {
             return Ok(&mut []);
         }
@@ -448,7 +448,7 @@ impl<'a, T: Copy> OutArray<'a, T> {
     }
 
     /// Its address, to be compared with the standard's special ones.
-    pub fn address(&self) -> usize {
+    pub(crate) fn address(&self) -> usize {
         self.start.addr()
     }
 }
@@ -483,12 +483,12 @@ impl Argument for &CStr {
 
 /// Room for a string.
 #[derive(Clone, Copy, Debug)]
-pub struct OutText<'a>(Out<'a, c_char>);
+pub(crate) struct OutText<'a>(Out<'a, c_char>);
 
 impl OutText<'_> {
     /// Writes a string with its final zero, cut to `capacity` bytes in all, the room that the standard demands; returns its
     /// length without the zero.
-    pub fn store(&self, text: &str, capacity: usize) -> c_int {
+    pub(crate) fn store(&self, text: &str, capacity: usize) -> c_int {
         // SAFETY: by `Argument::from_c`, there is so much room.
         unsafe { store_string(self.0.place.as_ptr(), text, capacity) }
     }
@@ -538,14 +538,14 @@ optional!(('a, T) Out<'a, T>, ('a, T) InOut<'a, T>, ('a, T) OutArray<'a, T>, ('a
 
 /// An argument that counts at the root only: nobody looks at it elsewhere.
 #[derive(Clone, Copy, Debug)]
-pub struct AtRoot<A: Argument> {
+pub(crate) struct AtRoot<A: Argument> {
     name: &'static str,
     c: A::C,
 }
 
 impl<A: Argument> AtRoot<A> {
     /// The argument, at the root.
-    pub fn get(self) -> Result<A> {
+    pub(crate) fn get(self) -> Result<A> {
         // SAFETY: by `AtRoot::from_c`, at the root it is as the standard demands.
         unsafe { A::from_c(self.name, self.c) }
     }

@@ -9,7 +9,7 @@ use std::ffi::c_void;
 use tern_transport::threads::{Serving, serving};
 
 /// Lets the end of the calling thread be noticed. `exit` and a return from `main` are none.
-pub fn notice() {
+pub(crate) fn notice() {
     let mut key = 0;
     // SAFETY: the key's function fits, and stays, since the library is never unloaded with threads of its own. The value is not
     // followed; one that is not null calls for the function.

@@ -4,4 +4,4 @@ use tern_engine::Engine;
 use tern_fabric::Fabric;
 
 /// The engine over all transports of this process.
-pub type ProcessEngine = Engine<Fabric>;
+pub(crate) type ProcessEngine = Engine<Fabric>;

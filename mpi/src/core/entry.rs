@@ -8,7 +8,7 @@ use crate::core::boundary::{Argument, CountInteger};
 use std::ffi::c_int;
 
 /// The type of counts and displacements in one of the two forms of a function (MPI 5.0 section 2.5.8).
-pub trait Width {
+pub(crate) trait Width {
     /// `int` or `MPI_Count`.
     type Count: Copy + Into<i64> + TryFrom<i64> + Argument + CountInteger;
     /// `int` or `MPI_Aint`: displacements in units of an extent (the v collectives).
@@ -20,9 +20,9 @@ pub trait Width {
 }
 
 /// The form without suffix: `int`.
-pub struct Small;
+pub(crate) struct Small;
 /// The `_c` form.
-pub struct Large;
+pub(crate) struct Large;
 
 impl Width for Small {
     type Count = c_int;
@@ -39,27 +39,27 @@ impl Width for Large {
 }
 
 /// The types of [`Small`] by path, for the exported signatures (a generic parameter cannot be exported).
-pub mod small {
+pub(crate) mod small {
     /// `int`.
-    pub type Count = std::ffi::c_int;
+    pub(crate) type Count = std::ffi::c_int;
     /// `int`.
-    pub type Displ = std::ffi::c_int;
+    pub(crate) type Displ = std::ffi::c_int;
     /// `MPI_Aint`.
-    pub type Address = isize;
+    pub(crate) type Address = isize;
 }
 
 /// The types of [`Large`] by path.
-pub mod large {
+pub(crate) mod large {
     /// `MPI_Count`.
-    pub type Count = i64;
+    pub(crate) type Count = i64;
     /// `MPI_Aint`.
-    pub type Displ = isize;
+    pub(crate) type Displ = isize;
     /// `MPI_Count`.
-    pub type Address = i64;
+    pub(crate) type Address = i64;
 }
 
 /// `isize` has no `Into<i64>` in the standard library; on the platforms of the ABI it always fits.
-pub trait IntoWide {
+pub(crate) trait IntoWide {
     /// The same number as 64 bits.
     fn wide(self) -> i64;
 }
@@ -195,7 +195,7 @@ macro_rules! export {
 
 /// Which functions have which name: the linker gathers these, so that a call need not leave its name anywhere.
 #[repr(C)]
-pub struct NamedCall {
+pub(crate) struct NamedCall {
     /// Where the body begins, and the two exported functions, into which it may have been put.
     starts: [*const (); 3],
     name: &'static str,
@@ -206,13 +206,13 @@ unsafe impl Sync for NamedCall {}
 
 impl NamedCall {
     /// Of the addresses of a call's functions.
-    pub const fn new(starts: [*const (); 3], name: &'static str) -> Self {
+    pub(crate) const fn new(starts: [*const (); 3], name: &'static str) -> Self {
         NamedCall { starts, name }
     }
 }
 
 /// The name of the call of which a function begins at an address.
-pub fn name_of_call(start: usize) -> Option<&'static str> {
+pub(crate) fn name_of_call(start: usize) -> Option<&'static str> {
     unsafe extern "C" {
         // The linker gives these names to the two ends of the section.
         #[link_name = "__start_tern_calls"]

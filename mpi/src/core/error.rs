@@ -4,7 +4,7 @@ use std::ffi::c_int;
 use tern_abi::{MPI_Comm, MPI_Errhandler, MPI_File, MPI_Session, MPI_Win};
 
 /// What a body of an entry point yields.
-pub type Result<T = ()> = std::result::Result<T, Box<Error>>;
+pub(crate) type Result<T = ()> = std::result::Result<T, Box<Error>>;
 
 /// An error on its way to the error handler.
 #[derive(Debug)]
@@ -65,7 +65,7 @@ impl From<MPI_Errhandler> for ErrorObject {
 
 /// An error of `class` with its sentence: what is wrong with which argument, and what to do.
 #[cold]
-pub fn fail(class: c_int, text: impl Into<String>) -> Box<Error> {
+pub(crate) fn fail(class: c_int, text: impl Into<String>) -> Box<Error> {
     Box::new(Error { class, text: text.into(), place: None, code: None })
 }
 

@@ -10,7 +10,7 @@ use std::mem;
 use std::sync::Once;
 
 /// From now on a forked child learns that it is one. Called when the engine is there.
-pub fn watch() {
+pub(crate) fn watch() {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {
         // SAFETY: the function lives as long as the library, which the C library forgets when it unloads it.

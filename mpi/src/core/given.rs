@@ -22,7 +22,7 @@ thread_local! {
 /// Takes the function by which handles are named from now on. The libraries for programs of other MPIs call it when they are
 /// loaded. One that comes when MPI runs already is not that of the program.
 #[unsafe(no_mangle)]
-pub extern "C" fn tern_name_handles_by(namer: NameHandle) -> c_int {
+pub(crate) extern "C" fn tern_name_handles_by(namer: NameHandle) -> c_int {
     if !HAS_STARTED.load(Ordering::Acquire) {
         NAMER.store(namer as *mut (), Ordering::Release);
     }
@@ -32,14 +32,14 @@ pub extern "C" fn tern_name_handles_by(namer: NameHandle) -> c_int {
 /// The start of MPI that this thread asks for next comes through a library for programs of another MPI, which has looked for
 /// others in the process.
 #[unsafe(no_mangle)]
-pub extern "C" fn tern_start_through() -> c_int {
+pub(crate) extern "C" fn tern_start_through() -> c_int {
     THROUGH.set(true);
     MPI_SUCCESS
 }
 
 /// Why MPI must not start, if another MPI is in the process. Handles are those of the standard ABI from now on, unless the start
 /// comes through another library.
-pub fn conflict_at_start() -> Option<String> {
+pub(crate) fn conflict_at_start() -> Option<String> {
     HAS_STARTED.store(true, Ordering::Release);
     if THROUGH.replace(false) {
         return None;
@@ -50,19 +50,19 @@ pub fn conflict_at_start() -> Option<String> {
 
 /// What the program gave for a handle that is neither a datatype nor a file.
 #[cold]
-pub fn handle(handle: usize) -> usize {
+pub(crate) fn handle(handle: usize) -> usize {
     named(handle, OTHER_HANDLE)
 }
 
 /// What the program gave for a datatype.
 #[cold]
-pub fn datatype(handle: usize) -> usize {
+pub(crate) fn datatype(handle: usize) -> usize {
     named(handle, DATATYPE_HANDLE)
 }
 
 /// What the program gave for a file.
 #[cold]
-pub fn file(handle: usize) -> usize {
+pub(crate) fn file(handle: usize) -> usize {
     named(handle, FILE_HANDLE)
 }
 

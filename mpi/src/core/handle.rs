@@ -7,7 +7,7 @@
 /// What a handle names. Four bits, never zero, so that every handle is above 4095.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(u8)]
-pub enum HandleKind {
+pub(crate) enum HandleKind {
     /// `MPI_Comm`
     Comm = 1,
     /// `MPI_Group`
@@ -37,34 +37,34 @@ const GENERATION_BITS: u32 = 8;
 const KIND_SHIFT: u32 = INDEX_BITS + GENERATION_BITS;
 
 /// Objects of one kind that can exist at once.
-pub const OBJECTS_MAX: usize = 1 << INDEX_BITS;
+pub(crate) const OBJECTS_MAX: usize = 1 << INDEX_BITS;
 
 /// Point-to-point requests have a space of their own: this bit, then the engine's 30 bits of generation and index.
 const REQUEST_BIT: usize = 1 << 30;
 
 /// The handle of object `index` in its `generation`.
-pub fn encode(kind: HandleKind, generation: u8, index: usize) -> usize {
+pub(crate) fn encode(kind: HandleKind, generation: u8, index: usize) -> usize {
     debug_assert!(index < OBJECTS_MAX);
     (kind as usize) << KIND_SHIFT | usize::from(generation) << INDEX_BITS | index
 }
 
 /// Generation and index, if `handle` is of this kind.
 #[inline]
-pub fn decode(kind: HandleKind, handle: usize) -> Option<(u8, usize)> {
+pub(crate) fn decode(kind: HandleKind, handle: usize) -> Option<(u8, usize)> {
     (handle >> KIND_SHIFT == kind as usize)
         .then_some(((handle >> INDEX_BITS) as u8, handle & (OBJECTS_MAX - 1)))
 }
 
 /// The handle of a point-to-point request of the engine.
 #[inline]
-pub fn encode_request(id: u32) -> usize {
+pub(crate) fn encode_request(id: u32) -> usize {
     debug_assert!((id as usize) < REQUEST_BIT);
     REQUEST_BIT | id as usize
 }
 
 /// The engine's number of a point-to-point request, if `handle` is one.
 #[inline]
-pub fn decode_request(handle: usize) -> Option<u32> {
+pub(crate) fn decode_request(handle: usize) -> Option<u32> {
     (handle >> 30 == 1).then_some((handle & (REQUEST_BIT - 1)) as u32)
 }
 

@@ -9,7 +9,7 @@ use std::os::fd::{AsRawFd, OwnedFd};
 const F_SETSIG: libc::c_int = 10;
 
 /// From now on this process is killed when the other end of the pipe is closed.
-pub fn hold(lifeline: &OwnedFd) {
+pub(crate) fn hold(lifeline: &OwnedFd) {
     let fd = lifeline.as_raw_fd();
     // SAFETY: the calls change this descriptor alone, which this library has opened, and look at it.
     unsafe {

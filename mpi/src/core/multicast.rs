@@ -7,7 +7,7 @@
 mod verdict;
 
 use verdict::MulticastRoute;
-pub use verdict::{MulticastVerdict, wanted};
+pub(crate) use verdict::{MulticastVerdict, wanted};
 
 use crate::comm::agree::{Participants, SourceNumbering};
 use crate::comm::object::Lane;
@@ -23,7 +23,7 @@ use tern_engine::Group;
 use tern_transport::{Medium, Peer, TransportSetting};
 
 /// Finds out. All ranks come here with the same question.
-pub fn settle() -> Result {
+pub(crate) fn settle() -> Result {
     let process = enter();
     let forced = process.coll.transport == TransportSetting::Urtp;
     if process.multicast.verdict != MulticastVerdict::Open {
@@ -284,7 +284,7 @@ fn observed(number: u64) -> Observation {
 const _: () = assert!(MULTICAST_RANKS_MAX < 0xFFFF);
 
 /// Before a rank leaves: nothing more goes by datagrams, and all that went has arrived.
-pub fn retire(call: &'static str) {
+pub(crate) fn retire(call: &'static str) {
     let mut process = enter();
     let Some(engine) = process.engine_mut() else { return };
     engine.transport().retire_packets();

@@ -12,7 +12,7 @@ use tern_transport::TransportConfig;
 use tern_transport::directory::Directory;
 
 /// Connects to the ranks of the job: by shared memory to those of this node, by TCP to the others.
-pub fn connect(job: &mut Job, config: &TransportConfig) -> Result<Fabric> {
+pub(crate) fn connect(job: &mut Job, config: &TransportConfig) -> Result<Fabric> {
     let mut place = JobPlace {
         me: job.rank,
         size: job.size,
@@ -70,7 +70,7 @@ static PUBLISHED: Mutex<Option<(Vec<u8>, RawFd)>> = Mutex::new(None);
 static KEPT: OnceLock<Vec<Vec<u8>>> = OnceLock::new();
 
 /// The endpoint address of this rank, if it is reached over a network. Where one rank of a world has one, all have.
-pub fn published_address() -> Option<Vec<u8>> {
+pub(crate) fn published_address() -> Option<Vec<u8>> {
     published().as_ref().map(|(address, _)| address.clone())
 }
 
@@ -79,7 +79,7 @@ fn published() -> std::sync::MutexGuard<'static, Option<(Vec<u8>, RawFd)>> {
 }
 
 /// From now on nobody asks the launcher, which will have nothing more to say.
-pub fn keep_addresses(addresses: Vec<Vec<u8>>) {
+pub(crate) fn keep_addresses(addresses: Vec<Vec<u8>>) {
     if let (Some((_, fd)), Some(tcp)) = (&*published(), enter().abroad()) {
         tcp.unwatch(*fd);
     }
@@ -88,7 +88,7 @@ pub fn keep_addresses(addresses: Vec<Vec<u8>>) {
 }
 
 /// Whether the ranks reach each other without their launcher.
-pub fn has_kept_addresses() -> bool {
+pub(crate) fn has_kept_addresses() -> bool {
     KEPT.get().is_some()
 }
 

@@ -7,7 +7,7 @@ use std::sync::Once;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// From now on a panic says what is known of it in one line. The process aborts then, and mpirun names the rank.
-pub fn explain() {
+pub(crate) fn explain() {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {
         panic::set_hook(Box::new(|info| {

@@ -8,15 +8,14 @@ mod guard;
 mod parts;
 mod phase;
 
-pub use crate::core::engine::ProcessEngine;
-pub use ending::{complain, die};
-pub use guard::{
-    LockGuard, LoneGuard, Threads, allow, bar_others, be_ours, enter, enter_alone, enter_anyway,
-    in_forked_child, meet_another, several, state_after_fault, threaded, try_enter, try_look, use_lock,
-    use_lock_if_idle,
+pub(crate) use crate::core::engine::ProcessEngine;
+pub(crate) use ending::{complain, die};
+pub(crate) use guard::{
+    LockGuard, Threads, allow, bar_others, be_ours, enter, enter_alone, enter_anyway, in_forked_child,
+    meet_another, several, state_after_fault, threaded, try_enter, try_look, use_lock, use_lock_if_idle,
 };
-pub use parts::{Checks, CollectiveState, MulticastState, ProcessWaits};
-pub use phase::{Phase, phase, set_phase};
+pub(crate) use parts::{Checks, CollectiveState, MulticastState, ProcessWaits};
+pub(crate) use phase::{Phase, phase, set_phase};
 
 use crate::comm::attribute_keys::Keyvals;
 use crate::comm::object::{Comm, Comms};
@@ -34,7 +33,7 @@ use tern_job::Job;
 use tern_transport::Peer;
 
 /// Everything that handles name, and the engine while MPI is initialized.
-pub struct Process {
+pub(crate) struct Process {
     engine: Option<Box<ProcessEngine>>,
     /// The job; from initialisation on.
     pub job: Option<Job>,
@@ -53,7 +52,7 @@ pub struct Process {
 }
 
 /// The objects of all kinds, and what belongs to them.
-pub struct Objects {
+pub(crate) struct Objects {
     /// Communicators.
     pub comms: Comms,
     /// In a forked child: those of its parent. None is found any more, but their error handlers still decide.
@@ -90,7 +89,7 @@ pub struct Objects {
 
 impl Objects {
     /// None yet, but for what the standard predefines.
-    pub const fn new() -> Self {
+    pub(crate) const fn new() -> Self {
         Objects {
             comms: Comms::new(),
             parents_comms: Comms::new(),
@@ -112,7 +111,7 @@ impl Objects {
     }
 
     /// MPI ends: communicators and windows are gone, the program's handles invalid.
-    pub fn forget_all(&mut self) {
+    pub(crate) fn forget_all(&mut self) {
         self.comms = Comms::new();
         self.windows = crate::rma::object::Windows::new();
         self.files.forget();
@@ -121,12 +120,12 @@ impl Objects {
 
 impl Process {
     /// Ranks of the job, also before initialisation.
-    pub fn announced_size(&self) -> u32 {
+    pub(crate) fn announced_size(&self) -> u32 {
         self.job.as_ref().map_or_else(tern_job::announced_size, |job| job.size)
     }
 
     /// This process's rank in the world.
-    pub fn own_peer(&self) -> Peer {
+    pub(crate) fn own_peer(&self) -> Peer {
         self.job.as_ref().map_or(0, |job| job.rank)
     }
 
@@ -145,7 +144,7 @@ impl Process {
 
     /// The engine, while there is one.
     #[inline]
-    pub fn engine(&mut self) -> Result<&mut ProcessEngine> {
+    pub(crate) fn engine(&mut self) -> Result<&mut ProcessEngine> {
         match &mut self.engine {
             Some(engine) => Ok(engine),
             None => Err(outside()),
@@ -154,18 +153,18 @@ impl Process {
 
     /// The engine, where a handle that exists only while MPI is initialized has been checked already.
     #[inline]
-    pub fn engine_mut(&mut self) -> Option<&mut ProcessEngine> {
+    pub(crate) fn engine_mut(&mut self) -> Option<&mut ProcessEngine> {
         self.engine.as_deref_mut()
     }
 
     /// The engine, to look at.
-    pub fn engine_ref(&self) -> Option<&ProcessEngine> {
+    pub(crate) fn engine_ref(&self) -> Option<&ProcessEngine> {
         self.engine.as_deref()
     }
 
     /// The engine beside what refers to its requests.
     #[inline]
-    pub fn split(
+    pub(crate) fn split(
         &mut self,
     ) -> Result<(&mut ProcessEngine, &mut Requests, &mut crate::p2p::buffers::Buffers)> {
         match &mut self.engine {
@@ -175,28 +174,28 @@ impl Process {
     }
 
     /// Takes the engine out.
-    pub fn take_engine(&mut self) -> Option<Box<ProcessEngine>> {
+    pub(crate) fn take_engine(&mut self) -> Option<Box<ProcessEngine>> {
         self.engine.take()
     }
 
     /// Puts the engine in place, or takes it away.
-    pub fn set_engine(&mut self, engine: Option<Box<ProcessEngine>>) {
+    pub(crate) fn set_engine(&mut self, engine: Option<Box<ProcessEngine>>) {
         self.engine = engine;
     }
 
     /// The communicator of a handle.
     #[inline]
-    pub fn comm(&self, comm: MPI_Comm) -> Result<&Comm> {
+    pub(crate) fn comm(&self, comm: MPI_Comm) -> Result<&Comm> {
         self.objects.comms.get(comm).ok_or_else(|| no_comm(comm))
     }
 
     /// The communicator of a handle, to change it.
-    pub fn comm_mut(&mut self, comm: MPI_Comm) -> Result<&mut Comm> {
+    pub(crate) fn comm_mut(&mut self, comm: MPI_Comm) -> Result<&mut Comm> {
         self.objects.comms.get_mut(comm).ok_or_else(|| no_comm(comm))
     }
 
     /// What an object is called, for a message.
-    pub fn name_of(&self, place: ErrorObject) -> Option<String> {
+    pub(crate) fn name_of(&self, place: ErrorObject) -> Option<String> {
         match place {
             ErrorObject::Comm(comm) => self.objects.comms.get(comm).map(|comm| comm.described()),
             ErrorObject::Win(win) => self.objects.windows.all.get(win.0).map(|window| window.described()),
@@ -208,7 +207,7 @@ impl Process {
     }
 
     /// The error handler of an object; without a valid one, that of `MPI_COMM_SELF` (MPI 5.0 section 9.1).
-    pub fn handler_of(&self, place: ErrorObject) -> Handler {
+    pub(crate) fn handler_of(&self, place: ErrorObject) -> Handler {
         let of_comm = |comm| {
             let found = self.objects.comms.get(comm).or_else(|| self.objects.parents_comms.get(comm));
             found.map(|comm| comm.errhandler)
@@ -246,7 +245,7 @@ fn no_comm(comm: MPI_Comm) -> Box<crate::core::error::Error> {
 
 /// The error of a call before MPI is initialized or after it has ended.
 #[cold]
-pub fn outside() -> Box<crate::core::error::Error> {
+pub(crate) fn outside() -> Box<crate::core::error::Error> {
     fail(
         MPI_ERR_OTHER,
         match phase() {

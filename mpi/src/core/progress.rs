@@ -12,7 +12,7 @@
 mod parked;
 
 use parked::{AWAY, ENDS, PARKED, SLEEPS, STATE, door, has_work, serves_others, thread, unpark};
-pub use parked::{leaving, runs};
+pub(crate) use parked::{leaving, runs};
 
 use crate::core::process::{LockGuard, Process, be_ours, enter, try_enter, use_lock};
 use crate::core::wait;
@@ -26,14 +26,14 @@ use tern_transport::threads::Serving;
 
 /// Starts the thread. The process's state must be behind its lock from now on. Without a thread, which a limit of the
 /// system may forbid, progress is made in calls only.
-pub fn start() {
+pub(crate) fn start() {
     STATE.store(AWAY, Ordering::SeqCst);
     let serving = Serving::start();
     *thread() = std::thread::Builder::new().name("tern-progress".into()).spawn(move || run(&serving)).ok();
 }
 
 /// Starts the thread if there is none. The caller has not entered the library, and no other thread may be in it yet.
-pub fn ensure() {
+pub(crate) fn ensure() {
     if runs() {
         return;
     }
@@ -42,7 +42,7 @@ pub fn ensure() {
 }
 
 /// Ends the thread, and waits until it has. Nobody may be in the library on its behalf.
-pub fn stop() {
+pub(crate) fn stop() {
     let Some(handle) = thread().take() else { return };
     STATE.store(ENDS, Ordering::SeqCst);
     unpark(&handle);
@@ -208,7 +208,7 @@ fn is_left_to_the_program(process: &mut Process) -> bool {
 
 /// A thread that is parked must look out from now on. This process has met another world, whose end no launcher tells, or has a
 /// port, and whoever comes wants an answer though the program computes.
-pub fn look_abroad() {
+pub(crate) fn look_abroad() {
     if STATE.compare_exchange(PARKED, AWAY, Ordering::SeqCst, Ordering::SeqCst).is_ok()
         && let Some(handle) = &*thread()
     {

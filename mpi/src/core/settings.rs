@@ -1,7 +1,7 @@
 //! The `TERN_*` variables of this process: the one place where the environment is read. What they mean is in
 //! [`tern_settings`].
 
-pub use tern_settings::{BadValue, Environment};
+pub(crate) use tern_settings::{BadValue, Environment};
 
 use std::io::Write;
 
@@ -15,12 +15,12 @@ use tern_transport::SettingsFingerprint;
 const PREFIX: &str = "TERN_";
 
 /// What the environment asks for, or what of it cannot be understood.
-pub fn from_environment() -> Result<Environment, BadValue> {
+pub(crate) fn from_environment() -> Result<Environment, BadValue> {
     Environment::read(|name| std::env::var(name).ok())
 }
 
 /// Says which variables with Tern's prefix nobody reads, since their names are misspelled: rank 0 alone, so once in a job.
-pub fn tell_unknown(rank: u32) {
+pub(crate) fn tell_unknown(rank: u32) {
     if rank != 0 {
         return;
     }
@@ -39,7 +39,7 @@ pub fn tell_unknown(rank: u32) {
 }
 
 /// The error handler that is there from the start, also before MPI is initialized (MPI 5.0 section 9.3).
-pub fn initial_errhandler() -> MPI_Errhandler {
+pub(crate) fn initial_errhandler() -> MPI_Errhandler {
     match from_environment().unwrap_or_default().errors {
         InitialErrors::AreFatal => MPI_ERRORS_ARE_FATAL,
         InitialErrors::Abort => MPI_ERRORS_ABORT,
@@ -48,7 +48,7 @@ pub fn initial_errhandler() -> MPI_Errhandler {
 }
 
 /// What this rank must have in common with all others. Of a table of collectives the rows count, not the file's name.
-pub fn fingerprint(environment: &Environment, rows: &[TableRow]) -> SettingsFingerprint {
+pub(crate) fn fingerprint(environment: &Environment, rows: &[TableRow]) -> SettingsFingerprint {
     SettingsFingerprint::new(variables::SHARED, |name| match name {
         "TERN_COLL_TABLE" => rows.iter().map(|row| format!("{row}\n")).collect(),
         _ => variables::variable(name).map(|variable| variable.value(environment)).unwrap_or_default(),
@@ -56,7 +56,7 @@ pub fn fingerprint(environment: &Environment, rows: &[TableRow]) -> SettingsFing
 }
 
 /// The rows of `TERN_COLL_TABLE`.
-pub fn coll_rows(environment: &Environment) -> Result<Vec<TableRow>, String> {
+pub(crate) fn coll_rows(environment: &Environment) -> Result<Vec<TableRow>, String> {
     match environment.coll_table.as_str() {
         "" => Ok(Vec::new()),
         file => table::load(file.as_ref()).map_err(|bad| format!("TERN_COLL_TABLE: {bad}")),

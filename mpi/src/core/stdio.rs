@@ -50,7 +50,7 @@ fn buffer_lines() {
 
 /// Writes what the streams of C and Fortran hold. A thread of its own does it, since another one may hold a stream for ever, or nobody
 /// may read: after a while this process ends without.
-pub fn flush_streams() {
+pub(crate) fn flush_streams() {
     let (done, flushed) = channel();
     let flush = move || {
         tern_transport::signals::block();

@@ -9,7 +9,7 @@ struct TableSlot<T> {
 
 /// Objects by handle. A slot's generation changes with each new object, so a freed handle is not
 /// taken for the object that came after it (until 256 others have been there).
-pub struct Table<T> {
+pub(crate) struct Table<T> {
     kind: HandleKind,
     slots: Vec<TableSlot<T>>,
     free: Vec<usize>,
@@ -17,12 +17,12 @@ pub struct Table<T> {
 
 impl<T> Table<T> {
     /// An empty table.
-    pub const fn new(kind: HandleKind) -> Self {
+    pub(crate) const fn new(kind: HandleKind) -> Self {
         Table { kind, slots: Vec::new(), free: Vec::new() }
     }
 
     /// Takes an object in and gives its handle value; `None` when the space of handles is used up.
-    pub fn insert(&mut self, object: T) -> Option<usize> {
+    pub(crate) fn insert(&mut self, object: T) -> Option<usize> {
         if let Some(index) = self.free.pop() {
             let slot = &mut self.slots[index];
             slot.generation = slot.generation.wrapping_add(1);
@@ -38,32 +38,32 @@ impl<T> Table<T> {
 
     /// The object of a handle value, unless it was freed or is of another kind.
     #[inline]
-    pub fn get(&self, handle: usize) -> Option<&T> {
+    pub(crate) fn get(&self, handle: usize) -> Option<&T> {
         self.find(handle)
     }
 
     /// The same, to change it.
     #[inline]
-    pub fn get_mut(&mut self, handle: usize) -> Option<&mut T> {
+    pub(crate) fn get_mut(&mut self, handle: usize) -> Option<&mut T> {
         self.find_mut(handle)
     }
 
     /// As [`Table::get`], in line wherever it is used: for calls that take no longer than such a look.
     #[inline(always)]
-    pub fn find(&self, handle: usize) -> Option<&T> {
+    pub(crate) fn find(&self, handle: usize) -> Option<&T> {
         let (generation, index) = handle::decode(self.kind, handle)?;
         self.slots.get(index).filter(|slot| slot.generation == generation)?.object.as_ref()
     }
 
     /// As [`Table::get_mut`], in line.
     #[inline(always)]
-    pub fn find_mut(&mut self, handle: usize) -> Option<&mut T> {
+    pub(crate) fn find_mut(&mut self, handle: usize) -> Option<&mut T> {
         let (generation, index) = handle::decode(self.kind, handle)?;
         self.slots.get_mut(index).filter(|slot| slot.generation == generation)?.object.as_mut()
     }
 
     /// Takes the object out; its handle is invalid from now on.
-    pub fn remove(&mut self, handle: usize) -> Option<T> {
+    pub(crate) fn remove(&mut self, handle: usize) -> Option<T> {
         let object = self.lift(handle)?;
         self.release(handle);
         Some(object)
@@ -72,39 +72,30 @@ impl<T> Table<T> {
     /// Takes the object out for a while: its handle finds nothing, and names no other object, until [`Table::put_back`] or
     /// [`Table::release`].
     #[inline]
-    pub fn lift(&mut self, handle: usize) -> Option<T> {
+    pub(crate) fn lift(&mut self, handle: usize) -> Option<T> {
         let (generation, index) = handle::decode(self.kind, handle)?;
         self.slots.get_mut(index).filter(|slot| slot.generation == generation)?.object.take()
     }
 
     /// Puts back under the same handle what [`Table::lift`] has taken out.
     #[inline]
-    pub fn put_back(&mut self, handle: usize, object: T) {
+    pub(crate) fn put_back(&mut self, handle: usize, object: T) {
         let Some((_, index)) = handle::decode(self.kind, handle) else { return };
         debug_assert!(self.slots[index].object.is_none(), "the slot is another object's");
         self.slots[index].object = Some(object);
     }
 
     /// What [`Table::lift`] has taken out does not come back.
-    pub fn release(&mut self, handle: usize) {
+    pub(crate) fn release(&mut self, handle: usize) {
         let Some((_, index)) = handle::decode(self.kind, handle) else { return };
         debug_assert!(!self.free.contains(&index), "the slot is free already");
         self.free.push(index);
     }
 
     /// Handle values and objects.
-    pub fn iter(&self) -> impl Iterator<Item = (usize, &T)> {
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (usize, &T)> {
         self.slots.iter().enumerate().filter_map(|(index, slot)| {
             slot.object.as_ref().map(|object| (handle::encode(self.kind, slot.generation, index), object))
-        })
-    }
-
-    /// The same, to change them.
-    pub fn iter_mut(&mut self) -> impl Iterator<Item = (usize, &mut T)> {
-        let kind = self.kind;
-        self.slots.iter_mut().enumerate().filter_map(move |(index, slot)| {
-            let handle = handle::encode(kind, slot.generation, index);
-            slot.object.as_mut().map(|object| (handle, object))
         })
     }
 }

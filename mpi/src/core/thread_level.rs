@@ -12,17 +12,17 @@ thread_local! {
 }
 
 /// This thread has started MPI, which grants `level`.
-pub fn grant(level: i32) {
+pub(crate) fn grant(level: i32) {
     PROVIDED.store(level, Ordering::Relaxed);
     IS_MAIN.set(true);
 }
 
 /// Whether this is the thread that called `MPI_Init`.
-pub fn is_main() -> bool {
+pub(crate) fn is_main() -> bool {
     IS_MAIN.get()
 }
 
 /// The level that was granted: one of the `MPI_THREAD_` constants.
-pub fn provided() -> i32 {
+pub(crate) fn provided() -> i32 {
     PROVIDED.load(Ordering::Relaxed)
 }

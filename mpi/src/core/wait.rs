@@ -11,17 +11,17 @@ mod awake;
 mod notes;
 mod polling;
 mod publish;
-pub mod waiting;
+pub(crate) mod waiting;
 mod yielding;
 
-pub use amounts::{polls_at_once, polls_per_yield, spin_polls_max, yields_max};
-pub use asleep::Asleep;
+pub(crate) use amounts::{polls_at_once, polls_per_yield, spin_polls_max, yields_max};
+pub(crate) use asleep::Asleep;
 use awake::count_waits;
-pub use awake::is_anybody_awake;
+pub(crate) use awake::is_anybody_awake;
 pub(crate) use notes::{listed, on, said};
-pub use polling::Polling;
-pub use waiting::Waiting;
-pub use yielding::Yielding;
+pub(crate) use polling::Polling;
+pub(crate) use waiting::Waiting;
+pub(crate) use yielding::Yielding;
 
 use crate::check::threads;
 use crate::core::process::{LockGuard, Phase, Process, die, enter, phase};
@@ -31,7 +31,7 @@ use std::time::{Duration, Instant};
 use tern_transport::{Doorbell, Peer};
 
 /// What a call waits for, and how it learns of it.
-pub trait WaitEvent {
+pub(crate) trait WaitEvent {
     /// What it learns.
     type News;
 
@@ -86,7 +86,7 @@ where
 /// Waits until `done` yields something. `what` is asked only when the wait has become long.
 /// `done` is called with the state entered; between calls other threads come in.
 #[inline]
-pub fn until<T>(
+pub(crate) fn until<T>(
     process: LockGuard,
     what: impl Fn(&Process) -> Waiting,
     done: impl FnMut(&mut Process) -> Option<T>,
@@ -97,7 +97,7 @@ pub fn until<T>(
 /// As [`until`], where nothing but messages of one peer's, if there is one, can bring what is waited for. `peer` is asked only
 /// where it helps to know.
 #[inline]
-pub fn until_from<T>(
+pub(crate) fn until_from<T>(
     process: LockGuard,
     peer: impl Fn(&Process) -> Option<Peer>,
     what: impl Fn(&Process) -> Waiting,
@@ -108,7 +108,7 @@ pub fn until_from<T>(
 
 /// Waits for an event.
 #[inline]
-pub fn until_event<E: WaitEvent>(mut process: LockGuard, mut event: E) -> E::News {
+pub(crate) fn until_event<E: WaitEvent>(mut process: LockGuard, mut event: E) -> E::News {
     let mut patience = WaitPatience::new(&process);
     if process.waiting.listens {
         patience.peer = event.peer(&process);
@@ -138,7 +138,7 @@ pub fn until_event<E: WaitEvent>(mut process: LockGuard, mut event: E) -> E::New
 /// again and again would keep the core from the very rank it asks about: it is given away once nothing has come.
 /// `what` is asked only when nothing has come for long.
 #[inline]
-pub fn look_again(process: LockGuard, what: impl FnOnce(&Process) -> Waiting) -> LockGuard {
+pub(crate) fn look_again(process: LockGuard, what: impl FnOnce(&Process) -> Waiting) -> LockGuard {
     let (mut process, moved) = progress(process);
     // Where ranks outnumber the cores it is always time.
     if moved || process.waiting.polls < process.waiting.polling.look_at {
@@ -165,7 +165,7 @@ fn look_far(mut process: LockGuard) -> LockGuard {
 
 /// Takes what has arrived and moves on what it was for; whether there was anything.
 #[inline]
-pub fn progress(process: LockGuard) -> (LockGuard, bool) {
+pub(crate) fn progress(process: LockGuard) -> (LockGuard, bool) {
     progress_from(process, None)
 }
 
@@ -183,7 +183,7 @@ fn progress_from(mut process: LockGuard, peer: Option<Peer>) -> (LockGuard, bool
 static SERVE: OnceLock<fn(LockGuard) -> LockGuard> = OnceLock::new();
 
 /// From now on waits move on collectives by this function. MPI_Init says so.
-pub fn serve_collectives_by(function: fn(LockGuard) -> LockGuard) {
+pub(crate) fn serve_collectives_by(function: fn(LockGuard) -> LockGuard) {
     let _ = SERVE.set(function);
 }
 
@@ -435,7 +435,7 @@ fn is_corked(process: &mut Process) -> bool {
 }
 
 /// A peer that cannot be reached any more will never send what is waited for: the job ends.
-pub fn unless_a_peer_is_lost(mut process: LockGuard) -> LockGuard {
+pub(crate) fn unless_a_peer_is_lost(mut process: LockGuard) -> LockGuard {
     let lost = process.engine_mut().and_then(|engine| engine.transport().failure());
     let Some(failure) = lost else { return process };
     drop(process);

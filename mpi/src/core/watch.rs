@@ -15,7 +15,7 @@ fn thread() -> std::sync::MutexGuard<'static, Option<(Stop, JoinHandle<()>)>> {
 }
 
 /// Starts it. Without a thread, which a limit of the system may forbid, the launcher alone notices deaths.
-pub fn start(mut watch: Watch) {
+pub(crate) fn start(mut watch: Watch) {
     let (serving, stop) = (Serving::start(), watch.stop());
     let run = move || {
         serving.begin();
@@ -38,7 +38,7 @@ pub fn start(mut watch: Watch) {
 }
 
 /// Ends it: this rank uses MPI no more, and has said so on the status page.
-pub fn stop() {
+pub(crate) fn stop() {
     let Some((stop, handle)) = thread().take() else { return };
     stop.stop();
     let _ = handle.join();

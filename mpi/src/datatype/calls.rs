@@ -5,7 +5,7 @@ use crate::core::process::{LockGuard, Process, enter};
 use tern_abi::*;
 
 /// Makes a datatype fit for messages.
-pub fn commit(process: &mut Process, datatype: MPI_Datatype) -> Result {
+pub(crate) fn commit(process: &mut Process, datatype: MPI_Datatype) -> Result {
     let found = process.objects.types.get(datatype)?.clone();
     found.commit();
     if process.checks.types {
@@ -15,7 +15,7 @@ pub fn commit(process: &mut Process, datatype: MPI_Datatype) -> Result {
 }
 
 /// Enters the library for a call that needs MPI to be initialized.
-pub fn running() -> Result<LockGuard> {
+pub(crate) fn running() -> Result<LockGuard> {
     let mut process = enter();
     process.engine()?;
     Ok(process)

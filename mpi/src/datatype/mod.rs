@@ -1,7 +1,7 @@
 //! Datatypes (MPI 5.0 chapter 5).
 
-pub mod calls;
-pub mod make;
-pub mod object;
-pub mod pack;
-pub mod query;
+pub(crate) mod calls;
+pub(crate) mod make;
+pub(crate) mod object;
+pub(crate) mod pack;
+pub(crate) mod query;

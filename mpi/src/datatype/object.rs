@@ -16,7 +16,7 @@ use tern_mem::{Datatype, TypeError};
 
 /// A datatype as a handle names it.
 #[derive(Debug)]
-pub struct TypeObject {
+pub(crate) struct TypeObject {
     /// The type itself.
     pub datatype: Arc<Datatype>,
     /// Set by `MPI_Type_set_name`, or the predefined name.
@@ -33,7 +33,7 @@ impl TypeObject {
 }
 
 /// All datatypes.
-pub struct Datatypes {
+pub(crate) struct Datatypes {
     /// The program's.
     pub table: Table<TypeObject>,
     /// The predefined ones that were given a name or attributes, by handle.
@@ -45,7 +45,7 @@ pub struct Datatypes {
 
 impl Datatypes {
     /// None but the predefined.
-    pub const fn new() -> Self {
+    pub(crate) const fn new() -> Self {
         Datatypes {
             table: Table::new(HandleKind::Datatype),
             predefined: BTreeMap::new(),
@@ -54,7 +54,7 @@ impl Datatypes {
     }
 
     /// The datatype of a handle.
-    pub fn get(&self, datatype: MPI_Datatype) -> Result<&Arc<Datatype>> {
+    pub(crate) fn get(&self, datatype: MPI_Datatype) -> Result<&Arc<Datatype>> {
         if let Some(basic) = Basic::from_handle(datatype.0) {
             return Ok(Datatype::predefined(basic));
         }
@@ -62,7 +62,7 @@ impl Datatypes {
     }
 
     /// The datatype of a handle, which may be used in communication.
-    pub fn committed(&self, datatype: MPI_Datatype) -> Result<&Arc<Datatype>> {
+    pub(crate) fn committed(&self, datatype: MPI_Datatype) -> Result<&Arc<Datatype>> {
         let found = self.get(datatype)?;
         if !found.is_committed() {
             return Err(fail(MPI_ERR_TYPE, "the datatype is not committed: call MPI_Type_commit first"));
@@ -71,7 +71,7 @@ impl Datatypes {
     }
 
     /// The object of a handle, to change its name or attributes.
-    pub fn object_mut(&mut self, datatype: MPI_Datatype) -> Result<&mut TypeObject> {
+    pub(crate) fn object_mut(&mut self, datatype: MPI_Datatype) -> Result<&mut TypeObject> {
         if let Some(basic) = Basic::from_handle(datatype.0) {
             let object = || TypeObject::new(Datatype::predefined(basic).clone());
             return Ok(self.predefined.entry(datatype.0).or_insert_with(object));
@@ -80,7 +80,7 @@ impl Datatypes {
     }
 
     /// Takes a datatype in and gives its handle.
-    pub fn insert(&mut self, datatype: Arc<Datatype>) -> Result<MPI_Datatype> {
+    pub(crate) fn insert(&mut self, datatype: Arc<Datatype>) -> Result<MPI_Datatype> {
         let handle = self.table.insert(TypeObject::new(datatype)).map(MPI_Datatype);
         handle.ok_or_else(|| {
             let most = crate::core::handle::OBJECTS_MAX;
@@ -92,7 +92,7 @@ impl Datatypes {
     }
 
     /// Takes a Fortran 90 type in, unless there is an equal one, and gives its handle.
-    pub fn insert_f90(&mut self, datatype: Arc<Datatype>) -> Result<MPI_Datatype> {
+    pub(crate) fn insert_f90(&mut self, datatype: Arc<Datatype>) -> Result<MPI_Datatype> {
         let key = f90_key(&datatype);
         if let Some(&known) = self.f90.get(&key) {
             return Ok(known);
@@ -104,7 +104,7 @@ impl Datatypes {
 
     /// A handle of a type that another one was made of (`MPI_Type_get_contents`): that of a predefined type, a
     /// new one of a derived type.
-    pub fn handle_of(&mut self, datatype: &Arc<Datatype>) -> Result<MPI_Datatype> {
+    pub(crate) fn handle_of(&mut self, datatype: &Arc<Datatype>) -> Result<MPI_Datatype> {
         match datatype.named() {
             Some(basic) => Ok(MPI_Datatype(usize::from(basic.handle_value()))),
             None if is_f90(datatype) => self.insert_f90(datatype.clone()),
@@ -113,7 +113,7 @@ impl Datatypes {
     }
 
     /// Whether a handle may be freed: predefined ones may not.
-    pub fn check_freeable(&self, datatype: MPI_Datatype) -> Result {
+    pub(crate) fn check_freeable(&self, datatype: MPI_Datatype) -> Result {
         let found = self.get(datatype)?;
         if found.named().is_some() || is_f90(found) {
             return Err(fail(MPI_ERR_TYPE, "a predefined datatype cannot be freed"));
@@ -122,24 +122,24 @@ impl Datatypes {
     }
 
     /// Takes the object of a derived type out; its handle is invalid from now on.
-    pub fn remove(&mut self, datatype: MPI_Datatype) -> Result<TypeObject> {
+    pub(crate) fn remove(&mut self, datatype: MPI_Datatype) -> Result<TypeObject> {
         self.check_freeable(datatype)?;
         self.table.remove(datatype.0).ok_or_else(|| no_type(datatype))
     }
 
     /// Packed bytes of one element, 0 for an invalid handle.
-    pub fn size_of(&self, datatype: MPI_Datatype) -> u64 {
+    pub(crate) fn size_of(&self, datatype: MPI_Datatype) -> u64 {
         self.get(datatype).map_or(0, |datatype| datatype.size() as u64)
     }
 
     /// The hash of the signature of so many elements, 0 if it is not compared.
-    pub fn signature(&self, datatype: MPI_Datatype, count: u64) -> u64 {
+    pub(crate) fn signature(&self, datatype: MPI_Datatype, count: u64) -> u64 {
         self.get(datatype).map_or(0, |datatype| datatype.signature(count))
     }
 }
 
 /// Lets the engine know the predefined types, where types are checked.
-pub fn learn_predefined(engine: &mut ProcessEngine) {
+pub(crate) fn learn_predefined(engine: &mut ProcessEngine) {
     for basic in Basic::ALL {
         engine.learn_type(Datatype::predefined(basic));
     }

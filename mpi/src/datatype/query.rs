@@ -139,7 +139,7 @@ fn handle(basic: Basic) -> MPI_Datatype {
 }
 
 /// Hands a number out, or `MPI_UNDEFINED` where it does not fit.
-pub fn put<T: Copy + TryFrom<i64>>(to: Out<'_, T>, value: i64) -> Result {
+pub(crate) fn put<T: Copy + TryFrom<i64>>(to: Out<'_, T>, value: i64) -> Result {
     if let Some(value) = fitting(value) {
         to.set(value);
     }
@@ -147,7 +147,7 @@ pub fn put<T: Copy + TryFrom<i64>>(to: Out<'_, T>, value: i64) -> Result {
 }
 
 /// A number, or `MPI_UNDEFINED` where it does not fit.
-pub fn fitting<T: TryFrom<i64>>(value: i64) -> Option<T> {
+pub(crate) fn fitting<T: TryFrom<i64>>(value: i64) -> Option<T> {
     T::try_from(value).or_else(|_| T::try_from(MPI_UNDEFINED.into())).ok()
 }
 

@@ -12,7 +12,7 @@ use tern_engine::Group;
 use tern_job::hex::{from_hex, to_hex};
 
 /// All ranks do this in `MPI_Finalize`, or none does. The first rank of each host speaks for those beside it.
-pub fn tell_each_other(call: &'static str) -> Result {
+pub(crate) fn tell_each_other(call: &'static str) -> Result {
     let Some(own) = network::published_address() else { return Ok(()) };
     let (size, local, firsts) = {
         let process = enter();

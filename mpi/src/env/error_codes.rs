@@ -3,7 +3,7 @@
 
 mod object;
 
-pub use object::Errors;
+pub(crate) use object::Errors;
 
 use crate::comm::attributes;
 use crate::core::boundary::{Out, OutText};
@@ -16,7 +16,7 @@ use std::ffi::c_int;
 use tern_abi::*;
 
 /// A code as a person reads it.
-pub fn describe(code: c_int) -> String {
+pub(crate) fn describe(code: c_int) -> String {
     format!("error code {code} ({})", enter_anyway().objects.errors.text(code))
 }
 

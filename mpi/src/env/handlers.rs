@@ -8,7 +8,7 @@ use tern_abi::*;
 
 /// A function of the program that handles errors, by the kind of object.
 #[derive(Clone, Copy, Debug)]
-pub enum UserHandler {
+pub(crate) enum UserHandler {
     /// For communicators.
     Comm(MPI_Comm_errhandler_function),
     /// For sessions.
@@ -21,7 +21,7 @@ pub enum UserHandler {
 
 /// What happens on an error.
 #[derive(Clone, Copy, Debug)]
-pub enum Handler {
+pub(crate) enum Handler {
     /// `MPI_ERRORS_ARE_FATAL`
     Fatal,
     /// `MPI_ERRORS_ABORT`
@@ -43,7 +43,7 @@ struct Errhandler {
 }
 
 /// All error handlers.
-pub struct Errhandlers {
+pub(crate) struct Errhandlers {
     made: Table<Errhandler>,
     /// The one of `MPI_FILE_NULL`: of errors on no file, and of each file from its opening on (section 14.7).
     pub(super) file: MPI_Errhandler,
@@ -51,12 +51,12 @@ pub struct Errhandlers {
 
 impl Errhandlers {
     /// None yet.
-    pub const fn new() -> Self {
+    pub(crate) const fn new() -> Self {
         Errhandlers { made: Table::new(HandleKind::Errhandler), file: MPI_ERRORS_RETURN }
     }
 
     /// What the handler of a handle does.
-    pub fn handler(&self, errhandler: MPI_Errhandler) -> Handler {
+    pub(crate) fn handler(&self, errhandler: MPI_Errhandler) -> Handler {
         match errhandler {
             MPI_ERRORS_RETURN => Handler::Return,
             MPI_ERRORS_ABORT => Handler::Abort,
@@ -66,24 +66,24 @@ impl Errhandlers {
     }
 
     /// Whether a function is that of one of them.
-    pub fn have(&self, function: usize) -> bool {
+    pub(crate) fn have(&self, function: usize) -> bool {
         self.made.iter().any(|(_, object)| object.function.address() == function)
     }
 
     /// The handler for files.
-    pub fn for_files(&self) -> MPI_Errhandler {
+    pub(crate) fn for_files(&self) -> MPI_Errhandler {
         self.file
     }
 
     /// One more object uses it.
-    pub fn retain(&mut self, errhandler: MPI_Errhandler) {
+    pub(crate) fn retain(&mut self, errhandler: MPI_Errhandler) {
         if let Some(object) = self.made.get_mut(errhandler.0) {
             object.users += 1;
         }
     }
 
     /// One object less uses it.
-    pub fn release(&mut self, errhandler: MPI_Errhandler) {
+    pub(crate) fn release(&mut self, errhandler: MPI_Errhandler) {
         if let Some(object) = self.made.get_mut(errhandler.0) {
             object.users -= 1;
             self.forget_if_unused(errhandler);
@@ -91,7 +91,7 @@ impl Errhandlers {
     }
 
     /// Checks a handler that the program wants to set on objects of a kind, and counts it as used by one.
-    pub fn use_for(&mut self, place: ErrorObject, errhandler: MPI_Errhandler) -> Result {
+    pub(crate) fn use_for(&mut self, place: ErrorObject, errhandler: MPI_Errhandler) -> Result {
         if PREDEFINED.contains(&errhandler) {
             return Ok(());
         }

@@ -2,7 +2,7 @@
 
 mod object;
 
-pub use object::Infos;
+pub(crate) use object::Infos;
 
 use crate::core::boundary::{Argument, Out, OutText};
 use crate::core::entry::entry;
@@ -17,12 +17,12 @@ use tern_abi::*;
 
 impl Process {
     /// What an info argument says; nothing for `MPI_INFO_NULL`, where a call allows that.
-    pub fn hints(&mut self, info: MPI_Info) -> Result<Info> {
+    pub(crate) fn hints(&mut self, info: MPI_Info) -> Result<Info> {
         if info == MPI_INFO_NULL { Ok(Info::default()) } else { self.info(info).cloned() }
     }
 
     /// The info object of a handle, to look at.
-    pub fn info(&mut self, info: MPI_Info) -> Result<&Info> {
+    pub(crate) fn info(&mut self, info: MPI_Info) -> Result<&Info> {
         if info == MPI_INFO_ENV {
             let size = self.announced_size();
             let arguments = || environment(&std::env::args().collect::<Vec<_>>(), size);
@@ -32,7 +32,7 @@ impl Process {
     }
 
     /// Takes an info object in, for a call that returns one.
-    pub fn new_info(&mut self, info: Info) -> Result<MPI_Info> {
+    pub(crate) fn new_info(&mut self, info: Info) -> Result<MPI_Info> {
         let handle = self.objects.infos.made.insert(info);
         handle.map(MPI_Info).ok_or_else(|| fail(MPI_ERR_NO_MEM, "2^18 info objects exist: free some"))
     }
@@ -198,7 +198,7 @@ fn value(value: Option<Cow<'_, str>>) -> Result<Cow<'_, str>> {
 
 /// The arguments that a program was given in C's form.
 #[derive(Clone, Copy, Debug)]
-pub struct Arguments<'a> {
+pub(crate) struct Arguments<'a> {
     start: *mut *mut c_char,
     call: PhantomData<&'a CStr>,
 }

@@ -133,7 +133,7 @@ const SELF_CONTEXT: u64 = 4;
 const CONTEXTS_PREDEFINED: u32 = 2;
 
 /// Connects this process to its job, unless a session or `MPI_Init` has done so.
-pub fn attach(process: &mut Process) -> Result {
+pub(crate) fn attach(process: &mut Process) -> Result {
     if phase() == Phase::Forked {
         return Err(process::outside());
     }
@@ -241,7 +241,7 @@ fn finalize() -> Result {
 }
 
 /// Waits until everything that was sent is on its way.
-pub fn send_what_is_left(call: &'static str) {
+pub(crate) fn send_what_is_left(call: &'static str) {
     wait::until(
         enter(),
         |_| Waiting { detail: "sending what is left".into(), ..Waiting::on(call) },
@@ -286,7 +286,7 @@ fn return_to_job(process: &mut Process) {
 /// The last user of MPI has gone, `MPI_COMM_WORLD` or a session. Shared memory stays, since it can be entered only once and
 /// another session, or `MPI_Init`, may follow. After `MPI_Finalize` the ranks of other hosts are told that this rank goes: they
 /// must not learn it by a broken connection.
-pub fn leave(process: &mut Process) {
+pub(crate) fn leave(process: &mut Process) {
     if let Some(job) = &process.job {
         publish_state(job, RankState::Finalized);
     }
@@ -328,7 +328,7 @@ fn leave_network(process: &mut Process) {
 
 /// Waits until the peers have all that this rank has sent: a process that ends before that may take it along. Messages of peers that
 /// are further may come meanwhile.
-pub fn wait_for_acknowledgements(call: &'static str) {
+pub(crate) fn wait_for_acknowledgements(call: &'static str) {
     let process = enter();
     if process.waiting.away {
         wait::until(
@@ -367,7 +367,7 @@ fn publish_state(job: &Job, state: RankState) {
 
 impl process::Process {
     /// A block of contexts that this process is the first to name.
-    pub fn allocate_contexts(&mut self) -> Contexts {
+    pub(crate) fn allocate_contexts(&mut self) -> Contexts {
         if self.worlds.has_met() {
             return Contexts::drawn(spawn::chance(), CONTEXTS_PER_BLOCK);
         }
@@ -378,12 +378,7 @@ impl process::Process {
     }
 
     /// The number of the host on which this process runs.
-    pub fn host(&self) -> u32 {
+    pub(crate) fn host(&self) -> u32 {
         self.job.as_ref().map_or(0, |job| job.host_of(job.rank))
-    }
-
-    /// Whether the world has only this process.
-    pub fn is_alone(&self) -> bool {
-        self.job.as_ref().is_none_or(|job| job.size == 1)
     }
 }

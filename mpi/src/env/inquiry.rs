@@ -67,7 +67,7 @@ const LIBRARY_VERSION: &str =
     concat!("Tern ", env!("CARGO_PKG_VERSION"), ", an MPI 5.0 library with the standard ABI 1.0");
 
 /// The name of this machine.
-pub fn host_name() -> String {
+pub(crate) fn host_name() -> String {
     let mut name = [0u8; MPI_MAX_PROCESSOR_NAME as usize];
     // SAFETY: the buffer has room for its length.
     let failed = unsafe { libc::gethostname(name.as_mut_ptr().cast(), name.len() - 1) } != 0;
@@ -82,7 +82,7 @@ static ALLOCATED: Mutex<BTreeSet<usize>> = Mutex::new(BTreeSet::new());
 const ALIGNMENT_MIN: usize = 64;
 
 /// The hint `mpi_minimum_memory_alignment`: a power of two (section 9.2).
-pub fn alignment(hints: &Info) -> Result<usize> {
+pub(crate) fn alignment(hints: &Info) -> Result<usize> {
     let Some(text) = hints.get("mpi_minimum_memory_alignment") else { return Ok(ALIGNMENT_MIN) };
     let alignment = text.parse::<usize>().ok().filter(|bytes| bytes.is_power_of_two());
     alignment.map(|bytes| bytes.max(ALIGNMENT_MIN)).ok_or_else(|| {
@@ -123,6 +123,7 @@ macro_rules! value_entry {
     ($($(#[$meta:meta])* fn $name:ident($($p:ident: $t:ty),*) -> $result:ty $body:block)*) => {$(
         $(#[$meta])*
         #[unsafe(no_mangle)]
+        #[allow(unreachable_pub, reason = "the loader finds it")]
         pub extern "C" fn $name($($p: $t),*) -> $result $body
 
         const _: () = {

@@ -6,7 +6,7 @@
 use crate::env::hints::Info;
 
 /// The key of info objects.
-pub const KEY: &str = "mpi_memory_alloc_kinds";
+pub(crate) const KEY: &str = "mpi_memory_alloc_kinds";
 
 /// The kinds that are there in any case.
 const ALWAYS: [&str; 2] = ["system", "mpi"];
@@ -14,7 +14,7 @@ const ALWAYS: [&str; 2] = ["system", "mpi"];
 const MPI_RESTRICTORS: [&str; 3] = ["alloc_mem", "win_allocate", "win_allocate_shared"];
 
 /// Which of the kinds in `requested`, a list with commas, are there; beside them those that always are.
-pub fn supported(requested: &str) -> String {
+pub(crate) fn supported(requested: &str) -> String {
     let mut kinds: Vec<&str> = ALWAYS.to_vec();
     for kind in requested.split(',').map(str::trim) {
         if is_supported(kind) && !kinds.contains(&kind) {
@@ -33,12 +33,12 @@ fn is_supported(kind: &str) -> bool {
 }
 
 /// What the hints of a session ask for.
-pub fn requested(hints: &Info) -> String {
+pub(crate) fn requested(hints: &Info) -> String {
     hints.get(KEY).unwrap_or_default().to_owned()
 }
 
 /// What `mpirun -memory-alloc-kinds` has asked for, for the world model.
-pub fn of_world() -> String {
+pub(crate) fn of_world() -> String {
     crate::core::settings::from_environment().map(|environment| environment.memory_kinds).unwrap_or_default()
 }
 

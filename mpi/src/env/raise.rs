@@ -8,7 +8,7 @@ use std::fmt;
 use tern_abi::*;
 
 /// The class of an error code.
-pub fn class_of(code: c_int) -> c_int {
+pub(crate) fn class_of(code: c_int) -> c_int {
     if error_class_name(code).is_some() {
         return code;
     }
@@ -17,7 +17,7 @@ pub fn class_of(code: c_int) -> c_int {
 
 /// A user's callback returned `code`, which is not `MPI_SUCCESS`.
 #[cold]
-pub fn callback_failed(code: c_int, which: &str) -> Box<Error> {
+pub(crate) fn callback_failed(code: c_int, which: &str) -> Box<Error> {
     let class = class_of(code);
     fail(class, format!("{which} returned error code {code}")).with_code(code)
 }
@@ -69,7 +69,7 @@ impl fmt::Display for ErrorMessage<'_> {
 
 /// Calls the program's error handler. When it returns, the call returns what it has left as the code: it is given 'the error code to be
 /// returned' by its address (section 9.3.1).
-pub fn call_handler(function: UserHandler, place: ErrorObject, mut code: c_int) -> c_int {
+pub(crate) fn call_handler(function: UserHandler, place: ErrorObject, mut code: c_int) -> c_int {
     // SAFETY: the program gave these functions for objects of this kind; the pointers live through the call.
     unsafe {
         match function {

@@ -3,7 +3,7 @@
 
 mod object;
 
-pub use object::{Session, Sessions};
+pub(crate) use object::{Session, Sessions};
 
 use crate::comm::object::Comm;
 use crate::comm::sets::{PROCESS_SETS, members};
@@ -20,25 +20,25 @@ use tern_abi::*;
 
 impl Process {
     /// The kinds of memory that buffers in a communicator may be of: what its session asks for, or the job.
-    pub fn memory_kinds(&self, comm: MPI_Comm) -> String {
+    pub(crate) fn memory_kinds(&self, comm: MPI_Comm) -> String {
         let session = self.objects.sessions.origin(comm.0).and_then(|session| self.session(session).ok());
         let requested = session.map_or_else(memory_kinds::of_world, |session| session.memory_kinds.clone());
         memory_kinds::supported(&requested)
     }
 
     /// Takes away the communicator that a window or a file has for itself.
-    pub fn remove_own_comm(&mut self, comm: MPI_Comm) -> Option<Box<Comm>> {
+    pub(crate) fn remove_own_comm(&mut self, comm: MPI_Comm) -> Option<Box<Comm>> {
         self.objects.sessions.forget(comm.0);
         self.objects.comms.remove(comm)
     }
 
     /// The session of a handle.
-    pub fn session(&self, session: MPI_Session) -> Result<&Session> {
+    pub(crate) fn session(&self, session: MPI_Session) -> Result<&Session> {
         self.objects.sessions.table.get(session.0).ok_or_else(|| no_session(session))
     }
 
     /// The session of a handle, to change it.
-    pub fn session_mut(&mut self, session: MPI_Session) -> Result<&mut Session> {
+    pub(crate) fn session_mut(&mut self, session: MPI_Session) -> Result<&mut Session> {
         self.objects.sessions.table.get_mut(session.0).ok_or_else(|| no_session(session))
     }
 }

@@ -25,7 +25,7 @@ use tern_mem::UserBuf;
 
 /// Where an access begins.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum AccessPosition {
+pub(crate) enum AccessPosition {
     /// At an offset, in elementary types (section 14.4.2).
     At(MPI_Offset),
     /// At this rank's pointer (section 14.4.3).
@@ -36,7 +36,7 @@ pub enum AccessPosition {
 
 /// One access, as its call says.
 #[derive(Clone, Copy)]
-pub struct FileCall {
+pub(crate) struct FileCall {
     /// Its name.
     pub name: &'static str,
     /// The file.
@@ -60,7 +60,7 @@ struct CheckedAccess {
 
 /// One rank's, until it has ended.
 #[inline(always)]
-pub fn blocking(call: FileCall, status: StatusOut<'_>) -> Result {
+pub(crate) fn blocking(call: FileCall, status: StatusOut<'_>) -> Result {
     if let Some(bytes) = direct(&call) {
         status.store_bytes(bytes);
         return Ok(());
@@ -192,7 +192,7 @@ impl File {
 }
 
 /// One rank's, as a request.
-pub fn nonblocking(call: FileCall, request: Out<'_, MPI_Request>) -> Result {
+pub(crate) fn nonblocking(call: FileCall, request: Out<'_, MPI_Request>) -> Result {
     let ready = call.ready()?;
     let CheckedAccess { facts, transfer, part, tuning, is_atomic } = ready;
     if transfer.is_converted_by_program() {
@@ -237,13 +237,13 @@ pub fn nonblocking(call: FileCall, request: Out<'_, MPI_Request>) -> Result {
 }
 
 /// All ranks', until it has ended.
-pub fn collective(call: FileCall, status: StatusOut<'_>) -> Result {
+pub(crate) fn collective(call: FileCall, status: StatusOut<'_>) -> Result {
     let (transfer, operation) = call.together()?;
     hand_over(call.ended(&transfer, operation), status)
 }
 
 /// All ranks', as a request.
-pub fn collective_nonblocking(call: FileCall, request: Out<'_, MPI_Request>) -> Result {
+pub(crate) fn collective_nonblocking(call: FileCall, request: Out<'_, MPI_Request>) -> Result {
     let (facts, converts) = {
         let process = enter();
         let file = process.file(call.fh)?;
@@ -273,13 +273,13 @@ pub fn collective_nonblocking(call: FileCall, request: Out<'_, MPI_Request>) -> 
 }
 
 /// All ranks', one behind the other at the shared pointer.
-pub fn ordered(call: FileCall, status: StatusOut<'_>) -> Result {
+pub(crate) fn ordered(call: FileCall, status: StatusOut<'_>) -> Result {
     let (transfer, operation) = call.in_order()?;
     hand_over(call.ended(&transfer, operation), status)
 }
 
 /// The first half of a split collective (section 14.4.5): it starts the access, which goes on while the program does something else.
-pub fn begin(call: FileCall, in_order: bool) -> Result {
+pub(crate) fn begin(call: FileCall, in_order: bool) -> Result {
     let split = enter().file(call.fh)?.split.as_ref().map(|split| split.began);
     if let Some(began) = split {
         return Err(fail(
@@ -302,7 +302,7 @@ pub fn begin(call: FileCall, in_order: bool) -> Result {
 }
 
 /// The second half: it waits until the access has ended.
-pub fn end(name: &'static str, fh: MPI_File, status: StatusOut<'_>) -> Result {
+pub(crate) fn end(name: &'static str, fh: MPI_File, status: StatusOut<'_>) -> Result {
     let began = name.replace("_end", "_begin");
     let (split, context) = {
         let mut process = enter();

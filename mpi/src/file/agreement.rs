@@ -10,7 +10,7 @@ use tern_abi::*;
 
 impl FileFacts {
     /// Where its ranks agree about something.
-    pub fn participants(&self, call: &'static str) -> Participants {
+    pub(crate) fn participants(&self, call: &'static str) -> Participants {
         let context = self.context | crate::comm::object::Lane::Local as u64;
         Participants {
             call,

@@ -3,7 +3,7 @@
 mod object;
 
 use object::{BufferAddress, Conversion};
-pub use object::{ConvertedTransfer, Registered, Representation};
+pub(crate) use object::{ConvertedTransfer, Registered, Representation};
 
 use crate::core::arguments::{self, present};
 use crate::core::boundary::{ChoiceBuf, Out};
@@ -84,7 +84,7 @@ fn extent_in_file(fh: MPI_File, datatype: MPI_Datatype) -> Result<i64> {
 
 impl Process {
     /// The representation of a name.
-    pub fn representation(&self, name: &str) -> Option<Representation> {
+    pub(crate) fn representation(&self, name: &str) -> Option<Representation> {
         Some(match name {
             "native" => Representation::Native,
             "internal" => Representation::Internal,
@@ -100,7 +100,7 @@ impl Process {
 
 impl ConvertedTransfer {
     /// The buffer `(buf, count, datatype)` of a call. Of a write, data are converted here. The state is not held.
-    pub fn new(
+    pub(crate) fn new(
         fh: MPI_File,
         (base, count, datatype): (ChoiceBuf, i64, MPI_Datatype),
         writes: bool,

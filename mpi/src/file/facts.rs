@@ -14,7 +14,7 @@ use tern_io::{FileSystem, Plan, PosixFile, Storage};
 use tern_job::status_page::count_of_ranks;
 
 /// What does not change while a file is open. Accesses that go on have it.
-pub struct FileFacts {
+pub(crate) struct FileFacts {
     /// Path as the program gave it, without a prefix that names a file system.
     pub path: String,
     /// Access mode.
@@ -52,33 +52,33 @@ const WRITEBACK_BYTES_MIN: u64 = 256 << 10;
 
 impl FileFacts {
     /// Ranks of the file.
-    pub fn size(&self) -> u32 {
+    pub(crate) fn size(&self) -> u32 {
         self.group.size()
     }
 
     /// Name and size, for a message to a person.
-    pub fn described(&self) -> String {
+    pub(crate) fn described(&self) -> String {
         let name = shown(&self.path, "");
         format!("file '{name}' ({}, this is {})", count_of_ranks(self.size()), self.me)
     }
 
     /// The number of the domain that this rank aggregates, if it does.
-    pub fn domain_of(&self, plan: &Plan) -> Option<usize> {
+    pub(crate) fn domain_of(&self, plan: &Plan) -> Option<usize> {
         plan.domains.iter().position(|(rank, _)| *rank == self.me)
     }
 
     /// Whether all ranks run on one host.
-    pub fn is_on_one_host(&self) -> bool {
+    pub(crate) fn is_on_one_host(&self) -> bool {
         self.hosts.iter().all(|host| *host == self.hosts[0])
     }
 
     /// Whether all ranks see one page cache, which alone decides what is in the file.
-    pub fn has_one_page_cache(&self) -> bool {
+    pub(crate) fn has_one_page_cache(&self) -> bool {
         self.is_on_one_host() && matches!(self.filesystem, FileSystem::Local | FileSystem::Tmpfs)
     }
 
     /// This rank has written within a range. Where the program will sync soon, the medium begins now.
-    pub fn written(&self, range: &Range<u64>) {
+    pub(crate) fn written(&self, range: &Range<u64>) {
         // One more or less does not matter, so no locked instruction.
         let writes = self.unsynced.load(Ordering::Relaxed) + 1;
         self.unsynced.store(writes, Ordering::Relaxed);
@@ -89,7 +89,7 @@ impl FileFacts {
     }
 
     /// The medium begins with a range that was written, where the program will sync soon.
-    pub fn begin_writeback(&self, range: &Range<u64>) {
+    pub(crate) fn begin_writeback(&self, range: &Range<u64>) {
         let is_long = range.end.saturating_sub(range.start) >= WRITEBACK_BYTES_MIN;
         if is_long && self.filesystem == FileSystem::Local && self.syncs_soon.load(Ordering::Relaxed) {
             self.storage.begin_writeback(range.start, range.end);
@@ -97,7 +97,7 @@ impl FileFacts {
     }
 
     /// All that was written is being synced.
-    pub fn synced(&self) {
+    pub(crate) fn synced(&self) {
         let writes = self.unsynced.swap(0, Ordering::Relaxed);
         if writes > 0 {
             self.syncs_soon.store(writes <= WRITES_PER_SYNC_MAX, Ordering::Relaxed);
@@ -105,30 +105,30 @@ impl FileFacts {
     }
 
     /// Whether this rank syncs for all of its host.
-    pub fn syncs_for_host(&self) -> bool {
+    pub(crate) fn syncs_for_host(&self) -> bool {
         let mine = self.hosts[self.me as usize];
         !matches!(self.filesystem, FileSystem::Local | FileSystem::Tmpfs)
             || self.hosts.iter().position(|host| *host == mine) == Some(self.me as usize)
     }
 
     /// Whether it was opened with one of these modes.
-    pub fn may(&self, modes: c_int) -> bool {
+    pub(crate) fn may(&self, modes: c_int) -> bool {
         self.amode & modes != 0
     }
 
     /// Whether it was opened for writing.
-    pub fn writes(&self) -> bool {
+    pub(crate) fn writes(&self) -> bool {
         self.may(MPI_MODE_WRONLY | MPI_MODE_RDWR)
     }
 
     /// Whether the mode allows to write or read, and at a place if it has one.
-    pub fn allows(&self, writes: bool, has_place: bool) -> bool {
+    pub(crate) fn allows(&self, writes: bool, has_place: bool) -> bool {
         let refused = if writes { MPI_MODE_RDONLY } else { MPI_MODE_WRONLY };
         !(self.may(refused) || has_place && self.may(MPI_MODE_SEQUENTIAL))
     }
 
     /// Refuses what the mode does not allow.
-    pub fn expect(&self, writes: bool) -> Result {
+    pub(crate) fn expect(&self, writes: bool) -> Result {
         if writes && !self.writes() {
             return Err(fail(
                 MPI_ERR_READ_ONLY,
@@ -142,7 +142,7 @@ impl FileFacts {
     }
 
     /// Refuses a place in a file that was opened for sequential access.
-    pub fn expect_places(&self) -> Result {
+    pub(crate) fn expect_places(&self) -> Result {
         if self.may(MPI_MODE_SEQUENTIAL) {
             return Err(fail(
                 MPI_ERR_UNSUPPORTED_OPERATION,
@@ -153,13 +153,13 @@ impl FileFacts {
     }
 
     /// Bytes of the file.
-    pub fn bytes(&self) -> Result<u64> {
+    pub(crate) fn bytes(&self) -> Result<u64> {
         let found = self.storage.0.metadata();
         found.map(|found| found.len()).map_err(|error| super::fault::of_system(&error, &self.path))
     }
 
     /// No non-blocking access is under way.
-    pub fn expect_idle(&self) -> Result {
+    pub(crate) fn expect_idle(&self) -> Result {
         match self.pending.load(Ordering::Acquire) {
             0 => Ok(()),
             n => Err(fail(

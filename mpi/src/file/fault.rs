@@ -6,7 +6,7 @@ use std::io;
 use tern_abi::*;
 
 /// The class of an error of the system's.
-pub fn class_of(number: i32) -> c_int {
+pub(crate) fn class_of(number: i32) -> c_int {
     match number {
         libc::ENOENT => MPI_ERR_NO_SUCH_FILE,
         libc::EEXIST => MPI_ERR_FILE_EXISTS,
@@ -43,14 +43,14 @@ fn advice(number: i32) -> &'static str {
 
 /// An error of the system's about a file.
 #[cold]
-pub fn of_system(error: &io::Error, path: &str) -> Box<Error> {
+pub(crate) fn of_system(error: &io::Error, path: &str) -> Box<Error> {
     let number = error.raw_os_error().unwrap_or(libc::EIO);
     fail(class_of(number), format!("'{path}': {}{}", io::Error::from_raw_os_error(number), advice(number)))
 }
 
 /// The error of another rank.
 #[cold]
-pub fn of_rank(rank: usize, class: c_int, text: &str) -> Box<Error> {
+pub(crate) fn of_rank(rank: usize, class: c_int, text: &str) -> Box<Error> {
     fail(class, format!("rank {rank} has failed: {text}"))
 }
 

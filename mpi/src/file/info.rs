@@ -46,14 +46,14 @@ fn used(process: &Process, file: &File) -> Info {
 }
 
 /// Takes what is among the hints. What changes nothing.
-pub fn take(hints: &mut Hints, info: &Info) -> Vec<IgnoredHint> {
+pub(crate) fn take(hints: &mut Hints, info: &Info) -> Vec<IgnoredHint> {
     // Hints of all objects are not those of files.
     let of_files = info.entries.iter().filter(|(key, _)| key != memory_kinds::KEY);
     of_files.filter_map(|(key, value)| hints.set(key, value).err()).collect()
 }
 
 /// Hints of a file that is open, after some have been given.
-pub struct ChangedHints {
+pub(crate) struct ChangedHints {
     /// All of them.
     pub hints: Hints,
     ignored: Vec<IgnoredHint>,
@@ -61,7 +61,7 @@ pub struct ChangedHints {
 
 impl ChangedHints {
     /// Takes what is among these. What decides about the file's memory cannot change any more; what is in use may be given again.
-    pub fn new(fh: MPI_File, given: &Info) -> Result<ChangedHints> {
+    pub(crate) fn new(fh: MPI_File, given: &Info) -> Result<ChangedHints> {
         let process = enter();
         let file = process.file(fh)?;
         let (used, mut hints) = (used(&process, file), file.hints.clone());
@@ -82,7 +82,7 @@ impl ChangedHints {
     }
 
     /// From now on they are the file's.
-    pub fn adopt(self, process: &mut Process, fh: MPI_File) -> Result {
+    pub(crate) fn adopt(self, process: &mut Process, fh: MPI_File) -> Result {
         verbose::ignored(process, process.file(fh)?.facts.me, &self.ignored);
         let file = process.file_mut(fh)?;
         if file.hints.access_style != self.hints.access_style {

@@ -9,12 +9,12 @@ use tern_abi::*;
 impl Process {
     /// The file of a handle.
     #[inline]
-    pub fn file(&self, fh: MPI_File) -> Result<&File> {
+    pub(crate) fn file(&self, fh: MPI_File) -> Result<&File> {
         self.objects.files.table.get(fh.0).map(|file| &**file).ok_or_else(|| self.no_file(fh))
     }
 
     /// The file of a handle, to change it.
-    pub fn file_mut(&mut self, fh: MPI_File) -> Result<&mut File> {
+    pub(crate) fn file_mut(&mut self, fh: MPI_File) -> Result<&mut File> {
         if self.objects.files.table.get(fh.0).is_none() {
             return Err(self.no_file(fh));
         }

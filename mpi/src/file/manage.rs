@@ -87,18 +87,18 @@ entry! {
 }
 
 /// What a file's accesses need of it.
-pub fn facts(fh: MPI_File) -> Result<Arc<FileFacts>> {
+pub(crate) fn facts(fh: MPI_File) -> Result<Arc<FileFacts>> {
     Ok(enter().file(fh)?.facts.clone())
 }
 
 /// Makes sure that the ranks make the same call, where that is checked. What is wrong with this rank's arguments the others learn later,
 /// in the words of its error.
-pub fn compared<T>(call: &'static str, comm: MPI_Comm, arguments: Result<T>) -> Result<Result<T>> {
+pub(crate) fn compared<T>(call: &'static str, comm: MPI_Comm, arguments: Result<T>) -> Result<Result<T>> {
     met_if_checked(call, comm, Ok(()))?.map(|()| arguments)
 }
 
 /// The file's own communicator, on which calls are compared.
-pub fn comm(fh: MPI_File) -> Result<MPI_Comm> {
+pub(crate) fn comm(fh: MPI_File) -> Result<MPI_Comm> {
     Ok(enter().file(fh)?.comm)
 }
 
@@ -109,7 +109,7 @@ fn writable_size(facts: &FileFacts, size: MPI_Offset) -> Result<u64> {
 }
 
 /// What this rank has written is on the medium.
-pub fn sync(facts: &FileFacts) -> Result {
+pub(crate) fn sync(facts: &FileFacts) -> Result {
     if !facts.writes() {
         return Ok(());
     }

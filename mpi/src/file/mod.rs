@@ -4,25 +4,25 @@
 //! there and then, or by a thread ([`request`]); that of all ranks is an operation that they step together ([`together`]). What knows no MPI
 //! is the crate `tern-io`.
 
-pub mod access;
+pub(crate) mod access;
 mod agreement;
-pub mod datarep;
-pub mod explicit;
-pub mod facts;
-pub mod fault;
-pub mod individual;
-pub mod info;
+pub(crate) mod datarep;
+pub(crate) mod explicit;
+pub(crate) mod facts;
+pub(crate) mod fault;
+pub(crate) mod individual;
+pub(crate) mod info;
 mod lookup;
-pub mod manage;
-pub mod object;
-pub mod open;
-pub mod pending;
-pub mod pointer;
+pub(crate) mod manage;
+pub(crate) mod object;
+pub(crate) mod open;
+pub(crate) mod pending;
+pub(crate) mod pointer;
 mod pointer_place;
-pub mod request;
-pub mod serve;
-pub mod shared;
-pub mod shared_pointer;
-pub mod together;
-pub mod verbose;
-pub mod view;
+pub(crate) mod request;
+pub(crate) mod serve;
+pub(crate) mod shared;
+pub(crate) mod shared_pointer;
+pub(crate) mod together;
+pub(crate) mod verbose;
+pub(crate) mod view;

@@ -13,7 +13,7 @@ use tern_io::{Hints, PosixFile, Switch, Tuning, View};
 use tern_mem::{Datatype, UserBuf};
 
 /// A file.
-pub struct File {
+pub(crate) struct File {
     /// What stays as it was when the file was opened.
     pub facts: Arc<FileFacts>,
     /// A communicator of its own, which the program does not know.
@@ -35,7 +35,7 @@ pub struct File {
 }
 
 /// A view as the program set it.
-pub struct FileView {
+pub(crate) struct FileView {
     /// Where the bytes of the stream lie.
     pub view: View,
     /// The elementary type.
@@ -47,7 +47,7 @@ pub struct FileView {
 }
 
 /// What an access needs that is one call of the system: beside that each look at an object elsewhere in memory would be seen.
-pub struct DirectAccess {
+pub(crate) struct DirectAccess {
     /// The system's file.
     pub storage: Arc<PosixFile>,
     /// Where the view begins in the file, and the bytes of its elementary type.
@@ -62,7 +62,7 @@ pub struct DirectAccess {
 
 impl DirectAccess {
     /// Of a file to whose view and atomicity this is.
-    pub fn of(facts: &FileFacts, view: &FileView, is_atomic: bool) -> Self {
+    pub(crate) fn of(facts: &FileFacts, view: &FileView, is_atomic: bool) -> Self {
         let first = view.view.contiguous_from();
         let usual = first.is_some() && view.view.etype_bytes() > 0;
         let can = usual && view.representation.is_plain() && !is_atomic;
@@ -77,7 +77,7 @@ impl DirectAccess {
 }
 
 /// A split collective that has begun.
-pub struct Split {
+pub(crate) struct Split {
     /// The call that began it.
     pub began: &'static str,
     /// Whether it writes.
@@ -90,19 +90,19 @@ pub struct Split {
 
 impl File {
     /// Sets the view, and the pointer to its begin.
-    pub fn set_view(&mut self, view: FileView) {
+    pub(crate) fn set_view(&mut self, view: FileView) {
         self.direct = DirectAccess::of(&self.facts, &view, self.is_atomic);
         (self.view, self.position) = (Arc::new(view), 0);
     }
 
     /// Sets the atomicity.
-    pub fn set_atomic(&mut self, is_atomic: bool) {
+    pub(crate) fn set_atomic(&mut self, is_atomic: bool) {
         self.is_atomic = is_atomic;
         self.direct = DirectAccess::of(&self.facts, &self.view, is_atomic);
     }
 
     /// How an access of this rank alone is made.
-    pub fn tuning(&self) -> Tuning {
+    pub(crate) fn tuning(&self) -> Tuning {
         let bytes = |switch: Switch, bytes, automatic| match switch {
             Switch::Enable => bytes,
             Switch::Disable => 0,
@@ -121,7 +121,7 @@ impl File {
     }
 
     /// The part of this rank's stream from an elementary type on, for a buffer.
-    pub fn part(&self, position: u64, buf: UserBuf) -> Result<StreamPart> {
+    pub(crate) fn part(&self, position: u64, buf: UserBuf) -> Result<StreamPart> {
         let view = &self.view.view;
         let from = position.checked_mul(view.etype_bytes());
         let to = from.and_then(|from| from.checked_add(buf.len() as u64));
@@ -142,7 +142,7 @@ impl File {
     }
 
     /// Refuses a buffer that is no whole number of elementary types.
-    pub fn expect_whole(&self, buf: &UserBuf) -> Result<u64> {
+    pub(crate) fn expect_whole(&self, buf: &UserBuf) -> Result<u64> {
         let (bytes, etype) = (buf.len() as u64, self.view.view.etype_bytes());
         if bytes.is_multiple_of(etype) {
             return Ok(bytes / etype);
@@ -155,7 +155,7 @@ impl File {
 }
 
 /// Something in files that goes on while any call waits. `State` is the process's, which has these objects.
-pub trait Served<State> {
+pub(crate) trait Served<State> {
     /// Goes as far as it can; whether it goes on later.
     fn serve(&mut self, state: &mut State) -> bool;
 
@@ -166,7 +166,7 @@ pub trait Served<State> {
 }
 
 /// All files, and what is under way in them.
-pub struct OpenFiles<State> {
+pub(crate) struct OpenFiles<State> {
     /// By handle.
     pub table: Table<Box<File>>,
     /// Collective accesses that are requests, and other things to be served while any call waits.
@@ -183,7 +183,7 @@ pub struct OpenFiles<State> {
 
 impl<State> OpenFiles<State> {
     /// None.
-    pub const fn new() -> Self {
+    pub(crate) const fn new() -> Self {
         OpenFiles {
             table: Table::new(HandleKind::File),
             served: Vec::new(),
@@ -195,19 +195,19 @@ impl<State> OpenFiles<State> {
     }
 
     /// MPI ends: files that are still open are gone.
-    pub fn forget(&mut self) {
+    pub(crate) fn forget(&mut self) {
         self.workers.take().iter().for_each(tern_io::Workers::end);
         self.table = Table::new(HandleKind::File);
         self.served.clear();
     }
 
     /// Forgets requests that were freed and have ended since.
-    pub fn sweep(&mut self) {
+    pub(crate) fn sweep(&mut self) {
         self.freed.retain_mut(|access| !access.look());
     }
 
     /// The threads that do non-blocking accesses.
-    pub fn workers(&mut self) -> tern_io::Workers {
+    pub(crate) fn workers(&mut self) -> tern_io::Workers {
         self.workers.get_or_insert_with(|| tern_io::Workers::new(self.settings.backend)).clone()
     }
 }

@@ -10,10 +10,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 use tern_abi::*;
 
 /// Bytes that were moved, and the error if there was one.
-pub type AccessOutcome = (u64, Option<Box<Error>>);
+pub(crate) type AccessOutcome = (u64, Option<Box<Error>>);
 
 /// How an access has ended, once it has.
-pub struct Completion {
+pub(crate) struct Completion {
     pub(super) facts: Arc<FileFacts>,
     is_over: AtomicBool,
     outcome: Mutex<Option<AccessOutcome>>,
@@ -21,7 +21,7 @@ pub struct Completion {
 
 impl Completion {
     /// Of an access that starts now.
-    pub fn new(facts: &Arc<FileFacts>) -> Arc<Completion> {
+    pub(crate) fn new(facts: &Arc<FileFacts>) -> Arc<Completion> {
         facts.pending.fetch_add(1, Ordering::AcqRel);
         Arc::new(Completion {
             facts: facts.clone(),
@@ -31,7 +31,7 @@ impl Completion {
     }
 
     /// It is over. Any thread may call.
-    pub fn complete(&self, outcome: AccessOutcome) {
+    pub(crate) fn complete(&self, outcome: AccessOutcome) {
         *self.outcome.lock().unwrap_or_else(PoisonError::into_inner) = Some(outcome);
         // First: whoever sees that it is over may ask at once whether the file is idle.
         self.facts.pending.fetch_sub(1, Ordering::AcqRel);
@@ -43,13 +43,13 @@ impl Completion {
     }
 
     /// What it came to, if it is over; it is told once.
-    pub fn take(&self) -> Option<AccessOutcome> {
+    pub(crate) fn take(&self) -> Option<AccessOutcome> {
         self.outcome.lock().unwrap_or_else(PoisonError::into_inner).take()
     }
 }
 
 /// An access under way.
-pub struct PendingAccess {
+pub(crate) struct PendingAccess {
     /// The call that started it.
     pub call: &'static str,
     /// The file.
@@ -66,7 +66,7 @@ pub struct PendingAccess {
 
 impl PendingAccess {
     /// Takes what it came to, and converts data that were read. Whether it is over.
-    pub fn look(&mut self) -> bool {
+    pub(crate) fn look(&mut self) -> bool {
         if self.ended.is_none()
             && self.completion.is_over()
             && let Some(outcome) = self.completion.take()
@@ -78,7 +78,7 @@ impl PendingAccess {
 }
 
 /// The status of an access; data that were read are converted here.
-pub fn ended(
+pub(crate) fn ended(
     transfer: &ConvertedTransfer,
     writes: bool,
     (bytes, error): AccessOutcome,

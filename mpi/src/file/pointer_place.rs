@@ -4,16 +4,16 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use tern_shm::{Reservation, SharedRange};
 
 /// Where the pointer is.
-pub enum SharedPointer {
+pub(crate) enum SharedPointer {
     /// In memory of the job's; rank 0 gives it back in the end.
-    Word(SharedRange, Option<Reservation>),
+    Word(SharedRange, #[expect(dead_code, reason = "held, not read")] Option<Reservation>),
     /// At rank 0.
     AtFirst(AtomicU64),
 }
 
 impl SharedPointer {
     /// The pointer at rank 0.
-    pub fn at_first(value: u64) -> SharedPointer {
+    pub(crate) fn at_first(value: u64) -> SharedPointer {
         SharedPointer::AtFirst(AtomicU64::new(value))
     }
 
@@ -25,17 +25,17 @@ impl SharedPointer {
     }
 
     /// Sets it; for rank 0, while no other rank uses it.
-    pub fn set(&self, value: u64) {
+    pub(crate) fn set(&self, value: u64) {
         self.word().store(value, Ordering::SeqCst);
     }
 
     /// Where it is now, if all ranks have it in their memory.
-    pub fn peek(&self) -> Option<u64> {
+    pub(crate) fn peek(&self) -> Option<u64> {
         matches!(self, SharedPointer::Word(..)).then(|| self.word().load(Ordering::Relaxed))
     }
 
     /// Moves it on, where this rank has it. Where it was.
-    pub fn advance_here(&self, more: u64) -> u64 {
+    pub(crate) fn advance_here(&self, more: u64) -> u64 {
         self.word().fetch_add(more, Ordering::SeqCst)
     }
 }

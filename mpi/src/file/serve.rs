@@ -11,7 +11,7 @@ use tern_abi::MPI_REQUEST_NULL;
 use tern_io::Moved;
 
 /// A collective access that nobody waits for now.
-pub struct Background {
+pub(crate) struct Background {
     operation: CollectiveTransfer,
     completion: Arc<Completion>,
     /// What a worker has done for it.
@@ -19,14 +19,18 @@ pub struct Background {
 }
 
 /// A file has been opened.
-pub fn begin(process: &mut Process, facts: &Arc<FileFacts>) {
+pub(crate) fn begin(process: &mut Process, facts: &Arc<FileFacts>) {
     if let Some(server) = SharedPointerServer::of(facts) {
         add(process, Box::new(server));
     }
 }
 
 /// A collective access goes on by itself from now on.
-pub fn add_operation(process: &mut Process, operation: CollectiveTransfer, completion: Arc<Completion>) {
+pub(crate) fn add_operation(
+    process: &mut Process,
+    operation: CollectiveTransfer,
+    completion: Arc<Completion>,
+) {
     add(process, Box::new(Background { operation, completion, work: None }));
 }
 
@@ -40,14 +44,14 @@ fn add(process: &mut Process, served: Box<dyn Served<Process>>) {
 }
 
 /// A file is closed.
-pub fn end(process: &mut Process, facts: &Arc<FileFacts>) {
+pub(crate) fn end(process: &mut Process, facts: &Arc<FileFacts>) {
     let mut all = std::mem::take(&mut process.objects.files.served);
     all.retain_mut(|served| !served.end(process, facts));
     put_back(process, all);
 }
 
 /// Moves on what can be moved on.
-pub fn serve(process: &mut Process) {
+pub(crate) fn serve(process: &mut Process) {
     let mut all = std::mem::take(&mut process.objects.files.served);
     all.retain_mut(|served| served.serve(process));
     put_back(process, all);

@@ -22,7 +22,7 @@ const ASK_TAG: i32 = 1;
 const ANSWER_TAG: i32 = 2;
 
 /// What a rank has of the pointer before it knows whether all can share it.
-pub struct PointerOffer {
+pub(crate) struct PointerOffer {
     memory: Option<Arc<JobMemory>>,
     /// Rank 0's word.
     own: Option<Reservation>,
@@ -30,19 +30,19 @@ pub struct PointerOffer {
 
 impl PointerOffer {
     /// That of a rank of a file whose ranks run on one host, or not.
-    pub fn new(rank: u32, one_host: bool) -> Result<PointerOffer> {
+    pub(crate) fn new(rank: u32, one_host: bool) -> Result<PointerOffer> {
         let memory = enter().engine()?.transport().memory().ok().filter(|_| one_host);
         let own = memory.as_ref().filter(|_| rank == 0).and_then(|memory| memory.reserve(8).ok());
         Ok(PointerOffer { memory, own })
     }
 
     /// Whether this rank could share, and where rank 0 has the pointer.
-    pub fn words(&self) -> [u64; 2] {
+    pub(crate) fn words(&self) -> [u64; 2] {
         [u64::from(self.memory.is_some()), self.own.as_ref().map_or(u64::MAX, Reservation::place)]
     }
 
     /// The pointer in memory that all share, if all could and this rank can map it.
-    pub fn accept(self, told: &[[u64; 2]]) -> Option<SharedPointer> {
+    pub(crate) fn accept(self, told: &[[u64; 2]]) -> Option<SharedPointer> {
         let place = told[0][1];
         let alike = told.iter().all(|words| words[0] == 1) && place != u64::MAX;
         let range = self.memory.filter(|_| alike)?.map(place, 8).ok()?;
@@ -56,7 +56,7 @@ impl SharedPointer {
     }
 
     /// Where it is, after `more` elements were added.
-    pub fn advance(&self, call: &'static str, facts: &FileFacts, more: u64) -> Result<u64> {
+    pub(crate) fn advance(&self, call: &'static str, facts: &FileFacts, more: u64) -> Result<u64> {
         if self.is_here(facts) {
             return Ok(self.advance_here(more));
         }
@@ -64,7 +64,7 @@ impl SharedPointer {
     }
 
     /// Where it is.
-    pub fn get(&self, call: &'static str, facts: &FileFacts) -> Result<u64> {
+    pub(crate) fn get(&self, call: &'static str, facts: &FileFacts) -> Result<u64> {
         self.advance(call, facts, 0)
     }
 }
@@ -96,7 +96,7 @@ fn ask(call: &'static str, facts: &FileFacts, more: u64) -> Result<u64> {
 }
 
 /// What rank 0 does for the others.
-pub struct SharedPointerServer {
+pub(crate) struct SharedPointerServer {
     facts: Arc<FileFacts>,
     question: UserBuf,
     asked: Option<StartedMessage>,
@@ -104,7 +104,7 @@ pub struct SharedPointerServer {
 
 impl SharedPointerServer {
     /// One, if this rank is asked about the pointer of this file.
-    pub fn of(facts: &Arc<FileFacts>) -> Option<SharedPointerServer> {
+    pub(crate) fn of(facts: &Arc<FileFacts>) -> Option<SharedPointerServer> {
         let is_asked = facts.me == 0 && facts.size() > 1 && matches!(facts.shared, SharedPointer::AtFirst(_));
         is_asked.then(|| SharedPointerServer {
             facts: facts.clone(),

@@ -7,7 +7,7 @@ use tern_io::hints::IgnoredHint;
 use tern_io::plan::PlanReason;
 
 /// A file was opened.
-pub fn opened(process: &Process, file: &File) {
+pub(crate) fn opened(process: &Process, file: &File) {
     let facts = &file.facts;
     if !process.objects.files.settings.verbose || facts.me != 0 {
         return;
@@ -37,7 +37,7 @@ pub fn opened(process: &Process, file: &File) {
 }
 
 /// A collective access goes this way; without a choice, each rank for itself since a hint, atomic mode or its being alone says so.
-pub fn chosen(process: &Process, facts: &FileFacts, call: &str, choice: Option<PlanReason>) {
+pub(crate) fn chosen(process: &Process, facts: &FileFacts, call: &str, choice: Option<PlanReason>) {
     if !process.objects.files.settings.verbose || facts.me != 0 {
         return;
     }
@@ -47,7 +47,7 @@ pub fn chosen(process: &Process, facts: &FileFacts, call: &str, choice: Option<P
 }
 
 /// These hints of a file change nothing. One rank says so.
-pub fn ignored(process: &Process, me: u32, hints: &[IgnoredHint]) {
+pub(crate) fn ignored(process: &Process, me: u32, hints: &[IgnoredHint]) {
     if process.objects.files.settings.verbose && me == 0 {
         hints.iter().for_each(|hint| complain(&hint.to_string()));
     }

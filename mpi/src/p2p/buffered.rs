@@ -39,7 +39,7 @@ fn send_message(process: &mut Process, message: &MessageArguments) -> Result {
 }
 
 /// Sends a copy; or the message itself, if it can leave at once.
-pub fn send(process: &mut Process, comm: MPI_Comm, message: &CheckedSend) -> Result {
+pub(crate) fn send(process: &mut Process, comm: MPI_Comm, message: &CheckedSend) -> Result {
     let CheckedSend { peer, envelope, ref buf, signature } = *message;
     let Some(owner) = owner_for(process, comm) else { return Err(no_buffer(process, comm, message)) };
     let (engine, _, buffers) = process.split()?;
@@ -114,7 +114,7 @@ fn full(process: &Process, comm: MPI_Comm, message: &CheckedSend, size: usize, f
 const WAITING: &str = "buffered messages have not left yet";
 
 /// Waits until what the buffer of `owner` holds has left.
-pub fn drain(call: &'static str, owner: BufferOwner) -> Result {
+pub(crate) fn drain(call: &'static str, owner: BufferOwner) -> Result {
     let waiting = |_: &Process| Waiting { detail: WAITING.into(), ..Waiting::on(call) };
     let fault = wait::until(enter(), waiting, |process| {
         let Ok((engine, _, buffers)) = process.split() else { return Some(None) };
@@ -133,7 +133,7 @@ fn fault_of(status: &tern_engine::Status) -> Box<Error> {
 }
 
 /// Waits until the buffer of something that ends is empty, and gives it back to the program.
-pub fn release(call: &'static str, owner: BufferOwner) -> Result {
+pub(crate) fn release(call: &'static str, owner: BufferOwner) -> Result {
     if !enter().objects.bsend.has(owner) {
         return Ok(());
     }
@@ -143,7 +143,7 @@ pub fn release(call: &'static str, owner: BufferOwner) -> Result {
 }
 
 /// The same for a session and its communicators, or for all that belong to none.
-pub fn release_all(call: &'static str, session: Option<MPI_Session>) -> Result {
+pub(crate) fn release_all(call: &'static str, session: Option<MPI_Session>) -> Result {
     let owners = {
         let process = enter();
         let mut owners = process.objects.bsend.owners();
@@ -163,14 +163,14 @@ fn session_of(process: &Process, owner: BufferOwner) -> Option<MPI_Session> {
 
 /// A request for a buffer to be empty of what was in it.
 #[derive(Clone, Copy, Debug)]
-pub struct Flush {
+pub(crate) struct Flush {
     owner: BufferOwner,
     /// Messages with lower numbers have to leave.
     before: u64,
 }
 
 /// Starts to wait until a buffer is empty of what is in it now.
-pub fn start_flush(process: &mut Process, owner: BufferOwner) -> Result<MPI_Request> {
+pub(crate) fn start_flush(process: &mut Process, owner: BufferOwner) -> Result<MPI_Request> {
     let flush = Flush { owner, before: process.objects.bsend.next_number() };
     process.new_request(flush)
 }
@@ -210,7 +210,7 @@ impl Request for Flush {
 }
 
 /// Checks that the object which a buffer belongs to exists.
-pub fn check(process: &mut Process, owner: BufferOwner) -> Result {
+pub(crate) fn check(process: &mut Process, owner: BufferOwner) -> Result {
     process.engine()?;
     match owner {
         BufferOwner::Process => Ok(()),
@@ -220,7 +220,7 @@ pub fn check(process: &mut Process, owner: BufferOwner) -> Result {
 }
 
 /// Attaches memory of the program's, or the library's if it is `MPI_BUFFER_AUTOMATIC`.
-pub fn attach(owner: BufferOwner, buffer: ChoiceBufMut, size: i64) -> Result {
+pub(crate) fn attach(owner: BufferOwner, buffer: ChoiceBufMut, size: i64) -> Result {
     let mut process = enter();
     check(&mut process, owner)?;
     let base = buffer.bytes();
@@ -239,7 +239,7 @@ pub fn attach(owner: BufferOwner, buffer: ChoiceBufMut, size: i64) -> Result {
 }
 
 /// Detaches a buffer once it is empty: its address and size.
-pub fn detach(call: &'static str, owner: BufferOwner) -> Result<(*mut c_void, usize)> {
+pub(crate) fn detach(call: &'static str, owner: BufferOwner) -> Result<(*mut c_void, usize)> {
     check(&mut enter(), owner)?;
     let failed = drain(call, owner);
     let detached = enter().objects.bsend.detach(owner);

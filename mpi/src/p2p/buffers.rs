@@ -9,7 +9,7 @@ use tern_mem::UserBuf;
 
 /// Whose buffer it is (MPI 5.0 section 3.6).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum BufferOwner {
+pub(crate) enum BufferOwner {
     /// The process's.
     Process,
     /// A communicator's.
@@ -19,14 +19,14 @@ pub enum BufferOwner {
 }
 
 /// All attached buffers.
-pub struct Buffers {
+pub(crate) struct Buffers {
     attached: Vec<Attached>,
     /// Messages that were ever kept in a buffer.
     messages: u64,
 }
 
 /// An attached buffer.
-pub struct Attached {
+pub(crate) struct Attached {
     owner: BufferOwner,
     base: *mut u8,
     /// Bytes; 0 if the library finds the memory.
@@ -51,7 +51,7 @@ struct BufferedMessage {
 const ALIGN: usize = 64;
 
 /// What a message takes beside its packed bytes: Tern keeps its records elsewhere, and uses the room to align the message.
-pub const OVERHEAD: usize = ALIGN;
+pub(crate) const OVERHEAD: usize = ALIGN;
 
 /// What MPICH 3 lets a program count for each message. Programs of other ABIs count no less, those of the standard's more.
 const OVERHEAD_ELSEWHERE: usize = 88;
@@ -60,44 +60,44 @@ const _: () = assert!(OVERHEAD <= OVERHEAD_ELSEWHERE && OVERHEAD <= MPI_BSEND_OV
 
 impl Buffers {
     /// None.
-    pub const fn new() -> Self {
+    pub(crate) const fn new() -> Self {
         Buffers { attached: Vec::new(), messages: 0 }
     }
 
     /// Whether a buffer is attached there.
-    pub fn has(&self, owner: BufferOwner) -> bool {
+    pub(crate) fn has(&self, owner: BufferOwner) -> bool {
         self.attached.iter().any(|attached| attached.owner == owner)
     }
 
     /// The buffer that is attached there.
-    pub fn get(&mut self, owner: BufferOwner) -> Option<&mut Attached> {
+    pub(crate) fn get(&mut self, owner: BufferOwner) -> Option<&mut Attached> {
         self.attached.iter_mut().find(|attached| attached.owner == owner)
     }
 
     /// Who has a buffer.
-    pub fn owners(&self) -> Vec<BufferOwner> {
+    pub(crate) fn owners(&self) -> Vec<BufferOwner> {
         self.attached.iter().map(|attached| attached.owner).collect()
     }
 
     /// Takes a buffer in.
-    pub fn attach(&mut self, attached: Attached) {
+    pub(crate) fn attach(&mut self, attached: Attached) {
         self.attached.push(attached);
     }
 
     /// Gives a buffer back: address and bytes.
-    pub fn detach(&mut self, owner: BufferOwner) -> Option<(*mut c_void, usize)> {
+    pub(crate) fn detach(&mut self, owner: BufferOwner) -> Option<(*mut c_void, usize)> {
         let index = self.attached.iter().position(|attached| attached.owner == owner)?;
         let attached = self.attached.swap_remove(index);
         Some((attached.base.cast(), attached.size))
     }
 
     /// The number of the next message.
-    pub fn next_number(&self) -> u64 {
+    pub(crate) fn next_number(&self) -> u64 {
         self.messages
     }
 
     /// A message was sent from `place` and stays there until it has left.
-    pub fn note(&mut self, owner: BufferOwner, place: Range<usize>, started: StartedMessage) {
+    pub(crate) fn note(&mut self, owner: BufferOwner, place: Range<usize>, started: StartedMessage) {
         let number = self.messages;
         let Some(attached) = self.get(owner) else { return };
         match started {
@@ -110,12 +110,12 @@ impl Buffers {
 
 impl Attached {
     /// An empty buffer of `size` bytes.
-    pub fn new(owner: BufferOwner, base: *mut u8, size: usize) -> Self {
+    pub(crate) fn new(owner: BufferOwner, base: *mut u8, size: usize) -> Self {
         Attached { owner, base, size, messages: Vec::new(), fault: None }
     }
 
     /// Room for a message of `len` bytes: the first gap that is large enough.
-    pub fn place(&self, len: usize) -> Option<Range<usize>> {
+    pub(crate) fn place(&self, len: usize) -> Option<Range<usize>> {
         let need = len.checked_add(OVERHEAD)?;
         if self.is_automatic() {
             return Some(0..0);
@@ -124,12 +124,12 @@ impl Attached {
     }
 
     /// Bytes of the largest gap.
-    pub fn largest_gap(&self) -> usize {
+    pub(crate) fn largest_gap(&self) -> usize {
         self.gaps().map(|gap| gap.len()).max().unwrap_or(0)
     }
 
     /// Copies a message to its place.
-    pub fn copy_to(&self, place: &Range<usize>, message: &UserBuf) -> UserBuf {
+    pub(crate) fn copy_to(&self, place: &Range<usize>, message: &UserBuf) -> UserBuf {
         let len = message.len();
         let copy = if self.is_automatic() {
             UserBuf::owned(len)
@@ -145,7 +145,7 @@ impl Attached {
     }
 
     /// Frees the places of messages that have left.
-    pub fn reap(&mut self, engine: &mut ProcessEngine) {
+    pub(crate) fn reap(&mut self, engine: &mut ProcessEngine) {
         let mut fault = None;
         self.messages.retain(|message| match engine.test(message.request) {
             Some(status) => {
@@ -158,12 +158,12 @@ impl Attached {
     }
 
     /// Whether all messages have left.
-    pub fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         self.messages.is_empty()
     }
 
     /// Whether all messages with lower numbers than this have left.
-    pub fn is_empty_before(&self, number: u64) -> bool {
+    pub(crate) fn is_empty_before(&self, number: u64) -> bool {
         self.messages.iter().all(|message| message.number >= number)
     }
 

@@ -36,7 +36,7 @@ fn cancel(process: &mut Process, request: MPI_Request) -> Result<Option<Callback
 
 impl Process {
     /// Tries to cancel messages.
-    pub fn cancel_all(&mut self, what: &[StartedMessage]) -> Result {
+    pub(crate) fn cancel_all(&mut self, what: &[StartedMessage]) -> Result {
         for &started in what {
             self.cancel_started(started);
         }

@@ -212,7 +212,7 @@ fn handles(count: c_int, requests: Array<'_, MPI_Request>) -> Result<&[MPI_Reque
 
 /// Waits for one request; `None` if it was null or inactive.
 #[inline]
-pub fn wait_one(call: &'static str, request: &mut MPI_Request) -> Result<Option<Ended>> {
+pub(crate) fn wait_one(call: &'static str, request: &mut MPI_Request) -> Result<Option<Ended>> {
     let handle = *request;
     wait_explained(request, |process| waiting(process, call, handle))
 }

@@ -5,7 +5,7 @@ use tern_abi::MPI_Status;
 
 /// How something ended.
 #[derive(Debug)]
-pub struct Ended {
+pub(crate) struct Ended {
     /// Its status, without the error field.
     pub status: MPI_Status,
     /// Its error.
@@ -14,7 +14,7 @@ pub struct Ended {
 
 impl Ended {
     /// Well, with this status.
-    pub fn well(status: MPI_Status) -> Self {
+    pub(crate) fn well(status: MPI_Status) -> Self {
         Ended { status, error: None }
     }
 }

@@ -8,7 +8,7 @@ use tern_transport::TransferError;
 
 /// An error for what went wrong with a message.
 #[cold]
-pub fn explain(fault: MessageFault, status: &Status) -> Box<Error> {
+pub(crate) fn explain(fault: MessageFault, status: &Status) -> Box<Error> {
     let from = format!("message from rank {} with tag {}", status.source, status.tag);
     match fault {
         MessageFault::Truncated { sent, room } => fail(

@@ -14,7 +14,7 @@ use tern_abi::*;
 
 /// A generalized request: the program completes it and says how it ended.
 #[derive(Clone, Copy, Debug)]
-pub struct GeneralizedRequest {
+pub(crate) struct GeneralizedRequest {
     query: Option<MPI_Grequest_query_function>,
     free: Option<MPI_Grequest_free_function>,
     cancel: Option<MPI_Grequest_cancel_function>,
@@ -77,7 +77,7 @@ fn get(request: MPI_Request) -> Result<GeneralizedRequest> {
 }
 
 /// Asks the program for the status of a complete request.
-pub fn query(request: MPI_Request) -> Result<MPI_Status> {
+pub(crate) fn query(request: MPI_Request) -> Result<MPI_Status> {
     ask(&get(request)?).map(|ended| ended.status)
 }
 
@@ -91,7 +91,7 @@ fn ask(generalized: &GeneralizedRequest) -> Result<Ended> {
 }
 
 /// Completes a request for a completion call: asks for the status, then frees.
-pub fn finish(request: MPI_Request) -> Result<Ended> {
+pub(crate) fn finish(request: MPI_Request) -> Result<Ended> {
     let generalized = get(request)?;
     let mut ended = ask(&generalized)?;
     enter().objects.requests.remove(request);

@@ -19,7 +19,7 @@ use tern_transport::{AM_INLINE_BYTES_MAX, Peer};
 
 /// A message's arguments, as every call of this chapter has them.
 #[derive(Clone, Copy, Debug)]
-pub struct MessageArguments {
+pub(crate) struct MessageArguments {
     /// Address of the buffer.
     pub buf: ChoiceBuf,
     /// Elements.
@@ -95,20 +95,20 @@ entry! {
 }
 
 /// The status of a receive from `MPI_PROC_NULL` (section 3.10).
-pub fn no_process() -> MPI_Status {
+pub(crate) fn no_process() -> MPI_Status {
     MPI_Status { MPI_SOURCE: MPI_PROC_NULL, ..MPI_Status::EMPTY }
 }
 
 /// What became of a receive from `MPI_PROC_NULL`, in the engine's words.
-pub const FROM_NO_PROCESS: StartedMessage =
+pub(crate) const FROM_NO_PROCESS: StartedMessage =
     StartedMessage::Done(Status { source: MPI_PROC_NULL as u32, tag: MPI_ANY_TAG, ..Status::EMPTY });
 
 /// What became of a send to `MPI_PROC_NULL`.
-pub const TO_NO_PROCESS: StartedMessage = StartedMessage::Done(Status::EMPTY);
+pub(crate) const TO_NO_PROCESS: StartedMessage = StartedMessage::Done(Status::EMPTY);
 
 /// A send that has passed its checks: what the engine is told, now or at each start of a persistent request.
 #[derive(Clone, Debug)]
-pub struct CheckedSend {
+pub(crate) struct CheckedSend {
     /// Where to.
     pub peer: Peer,
     /// Context, rank of this process, tag.
@@ -121,7 +121,7 @@ pub struct CheckedSend {
 
 /// A receive that has passed its checks.
 #[derive(Debug)]
-pub struct CheckedReceive {
+pub(crate) struct CheckedReceive {
     /// What it asks for.
     pub pattern: Pattern,
     /// Where to put it.
@@ -132,7 +132,7 @@ pub struct CheckedReceive {
 
 /// Checks a send; `None` if it goes to `MPI_PROC_NULL`.
 #[inline(always)]
-pub fn outbound(process: &Process, message: &MessageArguments) -> Result<Option<CheckedSend>> {
+pub(crate) fn outbound(process: &Process, message: &MessageArguments) -> Result<Option<CheckedSend>> {
     let comm = process.comm(message.comm)?;
     let to = destination(comm, message.rank, message.tag)?;
     let Some((peer, envelope)) = to else {
@@ -149,7 +149,7 @@ pub fn outbound(process: &Process, message: &MessageArguments) -> Result<Option<
 
 /// Checks a receive; `None` if it is from `MPI_PROC_NULL`.
 #[inline(always)]
-pub fn inbound(process: &Process, message: &MessageArguments) -> Result<Option<CheckedReceive>> {
+pub(crate) fn inbound(process: &Process, message: &MessageArguments) -> Result<Option<CheckedReceive>> {
     let comm = process.comm(message.comm)?;
     let pattern = receive_pattern(comm, message.rank, message.tag)?;
     let Some(pattern) = pattern else {
@@ -170,7 +170,7 @@ fn nothing_moves<T>(process: &Process, message: &MessageArguments) -> Result<Opt
 impl CheckedSend {
     /// Hands it to the engine.
     #[inline]
-    pub fn start(&self, process: &mut Process, mode: Mode) -> Result<StartedMessage> {
+    pub(crate) fn start(&self, process: &mut Process, mode: Mode) -> Result<StartedMessage> {
         Ok(process.engine()?.send(mode, self.peer, self.envelope, &self.buf, self.signature))
     }
 }
@@ -178,14 +178,14 @@ impl CheckedSend {
 impl CheckedReceive {
     /// Hands it to the engine.
     #[inline]
-    pub fn start(&self, process: &mut Process) -> Result<StartedMessage> {
+    pub(crate) fn start(&self, process: &mut Process) -> Result<StartedMessage> {
         Ok(process.engine()?.receive(self.pattern, &self.buf, self.signature))
     }
 }
 
 /// Starts a send; `None` if it goes to `MPI_PROC_NULL`.
 #[inline]
-pub fn start_send(
+pub(crate) fn start_send(
     process: &mut Process,
     mode: Mode,
     message: &MessageArguments,
@@ -201,7 +201,10 @@ pub fn start_send(
 
 /// Starts a receive; `None` if it is from `MPI_PROC_NULL`.
 #[inline]
-pub fn start_receive(process: &mut Process, message: &MessageArguments) -> Result<Option<StartedMessage>> {
+pub(crate) fn start_receive(
+    process: &mut Process,
+    message: &MessageArguments,
+) -> Result<Option<StartedMessage>> {
     match inbound(process, message)? {
         Some(CheckedReceive { pattern, buf, signature }) => {
             Ok(Some(process.engine()?.receive(pattern, &buf, signature)))
@@ -424,7 +427,7 @@ fn isend_general(
 
 /// Waits until a message of this thread's own is complete.
 #[inline(never)]
-pub fn await_message(
+pub(crate) fn await_message(
     process: LockGuard,
     call: &'static str,
     message: MessageArguments,

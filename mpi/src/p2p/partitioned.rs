@@ -18,7 +18,7 @@ use tern_engine::{PartitionedId, Pattern, ReadyError, Status};
 
 /// A partitioned request.
 #[derive(Debug)]
-pub struct PartitionedRequest {
+pub(crate) struct PartitionedRequest {
     side: PartitionedSide,
     partitions: u32,
     /// It was started, and not completed since.

@@ -19,7 +19,7 @@ use tern_engine::{Mode, StartedMessage, engine::Description};
 
 /// A persistent request. It keeps what its datatype and communicator were when it was made: both may be freed.
 #[derive(Debug)]
-pub struct Persistent {
+pub(crate) struct Persistent {
     what: PersistentStart,
     /// What the current start has started; inactive without one.
     active: Option<StartedMessage>,

@@ -2,7 +2,7 @@
 
 mod object;
 
-pub use object::Message;
+pub(crate) use object::Message;
 
 use crate::core::arguments::{buffer, receive_pattern};
 use crate::core::boundary::{ChoiceBuf, ChoiceBufMut, Out};
@@ -135,7 +135,7 @@ fn await_message<T>(
 /// What a probe waits for, for a person.
 #[inline(always)]
 fn asking(call: &'static str, pattern: Pattern, source: c_int, tag: c_int) -> impl Fn(&Process) -> Waiting {
-    move |_| Waiting { bytes: None, ..Waiting::message(call, pattern.context, source, tag, 0).to_receive() }
+    move |_| Waiting { bytes: None, ..Waiting::message(call, pattern.context, source, tag, 0).receiving() }
 }
 
 /// Looks for a message, and once more after taking what has arrived.

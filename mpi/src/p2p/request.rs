@@ -19,7 +19,7 @@ use tern_engine::{ANY_SOURCE, ANY_TAG, MessageFault, StartedMessage, Status, eng
 /// A request that is not simply one message.
 ///
 /// While a method runs that may change it, the request is not among those of `process`.
-pub trait Request: Any {
+pub(crate) trait Request: Any {
     /// Where it stands. One that has ended says so once: then it is dropped, or inactive if it [lasts](Request::is_persistent).
     fn progress(&mut self, process: &mut Process) -> Result<Progress>;
 
@@ -81,7 +81,7 @@ pub trait Request: Any {
 }
 
 /// What calls functions of the program's: to be done without the lock.
-pub type Callback = Box<dyn FnOnce() -> Result>;
+pub(crate) type Callback = Box<dyn FnOnce() -> Result>;
 
 /// The request of something that has ended; it waits to be asked.
 struct Complete(Option<Ended>);
@@ -117,62 +117,62 @@ impl Request for Complete {
 }
 
 /// The objects.
-pub struct Requests(Table<Box<dyn Request>>);
+pub(crate) struct Requests(Table<Box<dyn Request>>);
 
 impl Requests {
     /// None yet.
-    pub const fn new() -> Self {
+    pub(crate) const fn new() -> Self {
         Requests(Table::new(HandleKind::Request))
     }
 
     /// Any request, to look at.
-    pub fn get(&self, request: MPI_Request) -> Option<&dyn Request> {
+    pub(crate) fn get(&self, request: MPI_Request) -> Option<&dyn Request> {
         self.0.get(request.0).map(|object| &**object)
     }
 
     /// A request of one kind.
-    pub fn find<T: Request>(&self, request: MPI_Request) -> Option<&T> {
+    pub(crate) fn find<T: Request>(&self, request: MPI_Request) -> Option<&T> {
         (self.get(request)? as &dyn Any).downcast_ref()
     }
 
     /// The same, to change it.
     #[inline]
-    pub fn find_mut<T: Request>(&mut self, request: MPI_Request) -> Option<&mut T> {
+    pub(crate) fn find_mut<T: Request>(&mut self, request: MPI_Request) -> Option<&mut T> {
         let object: &mut dyn Any = &mut **self.0.get_mut(request.0)?;
         object.downcast_mut()
     }
 
     /// All requests of one kind.
-    pub fn all<T: Request>(&self) -> impl Iterator<Item = &T> {
+    pub(crate) fn all<T: Request>(&self) -> impl Iterator<Item = &T> {
         self.0.iter().filter_map(|(_, object)| (&**object as &dyn Any).downcast_ref())
     }
 
     /// Takes a request out for good.
-    pub fn remove(&mut self, request: MPI_Request) -> Option<Box<dyn Request>> {
+    pub(crate) fn remove(&mut self, request: MPI_Request) -> Option<Box<dyn Request>> {
         self.0.remove(request.0)
     }
 
     /// Takes a request out for a while, see [`Table::lift`].
     #[inline]
-    pub fn lift(&mut self, request: MPI_Request) -> Option<Box<dyn Request>> {
+    pub(crate) fn lift(&mut self, request: MPI_Request) -> Option<Box<dyn Request>> {
         self.0.lift(request.0)
     }
 
     /// Puts back what was lifted.
     #[inline]
-    pub fn put_back(&mut self, request: MPI_Request, object: Box<dyn Request>) {
+    pub(crate) fn put_back(&mut self, request: MPI_Request, object: Box<dyn Request>) {
         self.0.put_back(request.0, object);
     }
 
     /// What was lifted does not come back.
-    pub fn release(&mut self, request: MPI_Request) {
+    pub(crate) fn release(&mut self, request: MPI_Request) {
         self.0.release(request.0);
     }
 }
 
 /// The state of a request as a completion call sees it.
 #[derive(Debug)]
-pub enum Progress {
+pub(crate) enum Progress {
     /// It goes on.
     Pending,
     /// It has ended; it is gone, unless it is persistent, which is inactive now.
@@ -186,7 +186,7 @@ pub enum Progress {
 impl Process {
     /// The handle of what has just been started.
     #[inline]
-    pub fn request(&mut self, started: StartedMessage) -> Result<MPI_Request> {
+    pub(crate) fn request(&mut self, started: StartedMessage) -> Result<MPI_Request> {
         match started {
             StartedMessage::Pending(id) => Ok(handle_of(id)),
             StartedMessage::Done(status) => Ok(handle_of(self.engine()?.ended(status))),
@@ -196,7 +196,7 @@ impl Process {
     /// Takes from the front the messages that have ended well, and writes their statuses: the usual case of every
     /// completion call. How many those were.
     #[inline(always)]
-    pub fn take_well(&mut self, requests: &mut [MPI_Request], statuses: StatusArray<'_>) -> usize {
+    pub(crate) fn take_well(&mut self, requests: &mut [MPI_Request], statuses: StatusArray<'_>) -> usize {
         let Some(engine) = self.engine_mut() else { return 0 };
         for (at, request) in requests.iter_mut().enumerate() {
             let Some(raw) = handle::decode_request(request.0) else { return at };
@@ -210,13 +210,13 @@ impl Process {
     }
 
     /// The handle of something that has ended already.
-    pub fn ended_request(&mut self, ended: Ended) -> Result<MPI_Request> {
+    pub(crate) fn ended_request(&mut self, ended: Ended) -> Result<MPI_Request> {
         self.new_request(Complete(Some(ended)))
     }
 
     /// How the engine says that a message ended.
     #[inline]
-    pub fn ended(&self, status: &Status) -> Ended {
+    pub(crate) fn ended(&self, status: &Status) -> Ended {
         let error = status.fault.map(|fault| self.explain(fault, status));
         Ended { status: status::from_engine(status), error }
     }
@@ -228,7 +228,7 @@ impl Process {
 
     /// Sends the error of a message to its communicator.
     #[cold]
-    pub fn placed(&self, error: Box<Error>, status: &Status) -> Box<Error> {
+    pub(crate) fn placed(&self, error: Box<Error>, status: &Status) -> Box<Error> {
         if let Some(win) = self.window_of_context(status.context) {
             return error.at(win);
         }
@@ -239,14 +239,14 @@ impl Process {
     }
 
     /// Takes a request in.
-    pub fn new_request(&mut self, object: impl Request) -> Result<MPI_Request> {
+    pub(crate) fn new_request(&mut self, object: impl Request) -> Result<MPI_Request> {
         let handle = self.objects.requests.0.insert(Box::new(object));
         handle.map(MPI_Request).ok_or_else(|| fail(MPI_ERR_NO_MEM, "2^18 requests exist: complete some"))
     }
 
     /// Where a request stands; one that has ended is taken, and `request` becomes null unless it is persistent.
     #[inline]
-    pub fn progress(&mut self, request: &mut MPI_Request) -> Result<Progress> {
+    pub(crate) fn progress(&mut self, request: &mut MPI_Request) -> Result<Progress> {
         if let Some(raw) = handle::decode_request(request.0) {
             let id = Id::from_raw(raw);
             let engine = self.engine()?;
@@ -276,7 +276,7 @@ impl Process {
     }
 
     /// Does something with a request, which is not among the others meanwhile.
-    pub fn with_request<T>(
+    pub(crate) fn with_request<T>(
         &mut self,
         request: MPI_Request,
         work: impl FnOnce(&mut dyn Request, &mut Process) -> Result<T>,
@@ -290,12 +290,12 @@ impl Process {
 
 /// The handle of a request of the engine.
 #[inline]
-pub fn handle_of(id: Id) -> MPI_Request {
+pub(crate) fn handle_of(id: Id) -> MPI_Request {
     MPI_Request(handle::encode_request(id.raw()))
 }
 
 /// The handle of what the engine has started, if it goes on by itself.
-pub fn handle_of_started(started: StartedMessage) -> Option<MPI_Request> {
+pub(crate) fn handle_of_started(started: StartedMessage) -> Option<MPI_Request> {
     if let StartedMessage::Pending(id) = started { Some(handle_of(id)) } else { None }
 }
 
@@ -303,7 +303,7 @@ pub fn handle_of_started(started: StartedMessage) -> Option<MPI_Request> {
 impl Process {
     /// How it ended, if it has; it is gone then.
     #[inline]
-    pub fn take_started(&mut self, started: StartedMessage) -> Option<Status> {
+    pub(crate) fn take_started(&mut self, started: StartedMessage) -> Option<Status> {
         match started {
             StartedMessage::Done(status) => Some(status),
             StartedMessage::Pending(id) => self.engine_mut()?.test(id),
@@ -311,7 +311,7 @@ impl Process {
     }
 
     /// How it ended, if it has; it stays.
-    pub fn peek_started(&self, started: StartedMessage) -> Option<Status> {
+    pub(crate) fn peek_started(&self, started: StartedMessage) -> Option<Status> {
         match started {
             StartedMessage::Done(status) => Some(status),
             StartedMessage::Pending(id) => self.engine_ref()?.peek(id),
@@ -319,21 +319,21 @@ impl Process {
     }
 
     /// It completes by itself, and nobody will ask.
-    pub fn detach_started(&mut self, started: StartedMessage) {
+    pub(crate) fn detach_started(&mut self, started: StartedMessage) {
         if let (StartedMessage::Pending(id), Some(engine)) = (started, self.engine_mut()) {
             engine.detach(id);
         }
     }
 
     /// Tries to cancel it.
-    pub fn cancel_started(&mut self, started: StartedMessage) {
+    pub(crate) fn cancel_started(&mut self, started: StartedMessage) {
         if let (StartedMessage::Pending(id), Some(engine)) = (started, self.engine_mut()) {
             engine.cancel(id);
         }
     }
 
     /// What it is, for a person.
-    pub fn describe_started(&self, started: StartedMessage) -> Option<Description> {
+    pub(crate) fn describe_started(&self, started: StartedMessage) -> Option<Description> {
         match started {
             StartedMessage::Done(_) => None,
             StartedMessage::Pending(id) => self.engine_ref()?.describe(id),

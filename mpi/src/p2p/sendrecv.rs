@@ -18,7 +18,7 @@ use tern_mem::UserBuf;
 
 /// A send and a receive that are one request. Its status is the receive's.
 #[derive(Clone, Copy, Debug)]
-pub struct SendrecvRequest {
+pub(crate) struct SendrecvRequest {
     /// The receive.
     receive: StartedMessage,
     /// The send.

@@ -12,7 +12,7 @@ use tern_engine::{Envelope, Status};
 
 /// The standard's form of a status.
 #[inline]
-pub fn from_engine(status: &Status) -> MPI_Status {
+pub(crate) fn from_engine(status: &Status) -> MPI_Status {
     let mut out = MPI_Status::EMPTY;
     out.MPI_SOURCE = status.source as i32;
     out.MPI_TAG = status.tag;
@@ -22,41 +22,41 @@ pub fn from_engine(status: &Status) -> MPI_Status {
 }
 
 /// Bytes received.
-pub fn bytes(status: &MPI_Status) -> u64 {
+pub(crate) fn bytes(status: &MPI_Status) -> u64 {
     u64::from(status.MPI_internal[0] as u32) | u64::from(status.MPI_internal[1] as u32) << 32
 }
 
 /// Sets the bytes received.
 #[inline]
-pub fn set_bytes(status: &mut MPI_Status, bytes: u64) {
+pub(crate) fn set_bytes(status: &mut MPI_Status, bytes: u64) {
     status.MPI_internal[0] = bytes as u32 as i32;
     status.MPI_internal[1] = (bytes >> 32) as u32 as i32;
 }
 
 /// Whether the communication was cancelled.
-pub fn cancelled(status: &MPI_Status) -> bool {
+pub(crate) fn cancelled(status: &MPI_Status) -> bool {
     status.MPI_internal[2] != 0
 }
 
 /// Marks it as cancelled or not.
-pub fn set_cancelled(status: &mut MPI_Status, cancelled: bool) {
+pub(crate) fn set_cancelled(status: &mut MPI_Status, cancelled: bool) {
     status.MPI_internal[2] = i32::from(cancelled);
 }
 
 /// The place for a status; what is written there is lost if it is `MPI_STATUS_IGNORE`.
 #[derive(Clone, Copy, Debug)]
-pub struct StatusOut<'a> {
+pub(crate) struct StatusOut<'a> {
     place: *mut MPI_Status,
     call: PhantomData<&'a mut MPI_Status>,
 }
 
 impl StatusOut<'_> {
     /// No place: `MPI_STATUS_IGNORE`.
-    pub const IGNORE: Self = StatusOut { place: std::ptr::null_mut(), call: PhantomData };
+    pub(crate) const IGNORE: Self = StatusOut { place: std::ptr::null_mut(), call: PhantomData };
 
     /// Writes a status to the program, except for its error field (MPI 5.0 section 3.2.5), unless it is ignored.
     #[inline]
-    pub fn store(self, status: &MPI_Status) {
+    pub(crate) fn store(self, status: &MPI_Status) {
         // SAFETY: by `Argument::from_c`, null or a status that nobody else uses during the call.
         if let Some(place) = unsafe { self.place.as_mut() } {
             let error = place.MPI_ERROR;
@@ -67,7 +67,7 @@ impl StatusOut<'_> {
 
     /// Writes how the engine says that a message ended, as [`StatusOut::store`].
     #[inline]
-    pub fn store_from(self, status: &Status) {
+    pub(crate) fn store_from(self, status: &Status) {
         if !self.place.is_null() {
             self.store(&from_engine(status));
         }
@@ -75,7 +75,7 @@ impl StatusOut<'_> {
 
     /// Writes that a message with this envelope and so many bytes has come, as [`StatusOut::store`].
     #[inline]
-    pub fn store_received(self, envelope: &Envelope, bytes: u64) {
+    pub(crate) fn store_received(self, envelope: &Envelope, bytes: u64) {
         if !self.place.is_null() {
             self.store(&from_engine(&Status::of(envelope, bytes)));
         }
@@ -83,7 +83,7 @@ impl StatusOut<'_> {
 
     /// Writes that so many bytes were moved, as [`StatusOut::store`].
     #[inline]
-    pub fn store_bytes(self, bytes: u64) {
+    pub(crate) fn store_bytes(self, bytes: u64) {
         if !self.place.is_null() {
             let mut status = MPI_Status::EMPTY;
             set_bytes(&mut status, bytes);
@@ -92,7 +92,7 @@ impl StatusOut<'_> {
     }
 
     /// Writes the empty status (section 3.7.3), whose error field is set, unless it is ignored.
-    pub fn store_empty(self) {
+    pub(crate) fn store_empty(self) {
         // SAFETY: as in `store`.
         if let Some(place) = unsafe { self.place.as_mut() } {
             *place = MPI_Status::EMPTY;
@@ -100,7 +100,7 @@ impl StatusOut<'_> {
     }
 
     /// Sets the error field, unless the status is ignored.
-    pub fn set_error(self, code: c_int) {
+    pub(crate) fn set_error(self, code: c_int) {
         // SAFETY: as in `store`.
         if let Some(place) = unsafe { self.place.as_mut() } {
             place.MPI_ERROR = code;
@@ -119,18 +119,18 @@ impl Argument for StatusOut<'_> {
 
 /// The places for several statuses, or `MPI_STATUSES_IGNORE`.
 #[derive(Clone, Copy, Debug)]
-pub struct StatusArray<'a>(StatusOut<'a>);
+pub(crate) struct StatusArray<'a>(StatusOut<'a>);
 
 impl<'a> StatusArray<'a> {
     /// The place for one; there are as many as the standard demands.
     #[inline(always)]
-    pub fn at(self, index: usize) -> StatusOut<'a> {
+    pub(crate) fn at(self, index: usize) -> StatusOut<'a> {
         self.after(index).0
     }
 
     /// The places from one on.
     #[inline(always)]
-    pub fn after(self, index: usize) -> StatusArray<'a> {
+    pub(crate) fn after(self, index: usize) -> StatusArray<'a> {
         let place = self.0.place;
         let place = if place.is_null() { place } else { place.wrapping_add(index) };
         StatusArray(StatusOut { place, call: PhantomData })

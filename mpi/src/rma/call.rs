@@ -6,15 +6,15 @@ use tern_abi::*;
 
 /// Address, count and datatype of a buffer here.
 #[derive(Clone, Copy)]
-pub struct Origin(pub ChoiceBuf, pub i64, pub MPI_Datatype);
+pub(crate) struct Origin(pub ChoiceBuf, pub i64, pub MPI_Datatype);
 
 /// Rank, displacement, count and datatype of a buffer there.
 #[derive(Clone, Copy)]
-pub struct At(pub c_int, pub MPI_Aint, pub i64, pub MPI_Datatype);
+pub(crate) struct At(pub c_int, pub MPI_Aint, pub i64, pub MPI_Datatype);
 
 /// An access: its call, its buffers here, and what it names at the target.
 #[derive(Clone, Copy)]
-pub struct RmaAccess {
+pub(crate) struct RmaAccess {
     /// Which call.
     pub call: RmaCall,
     /// What it reads here.
@@ -31,13 +31,13 @@ pub struct RmaAccess {
 
 impl RmaAccess {
     /// One that combines nothing.
-    pub fn plain(call: RmaCall, origin: Origin, at: At) -> RmaAccess {
+    pub(crate) fn plain(call: RmaCall, origin: Origin, at: At) -> RmaAccess {
         let (from, into) = if call.is_get() { (None, Some(origin)) } else { (Some(origin), None) };
         RmaAccess { call, from, compared: None, into, at, op: MPI_OP_NULL }
     }
 
     /// One that combines `from` with what is there, of which `into` gets a copy.
-    pub fn combining(
+    pub(crate) fn combining(
         call: RmaCall,
         from: Option<Origin>,
         into: Option<Origin>,
@@ -52,7 +52,7 @@ impl RmaAccess {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(u8)]
 #[allow(missing_docs, reason = "the standard's names")]
-pub enum RmaCall {
+pub(crate) enum RmaCall {
     Put,
     Get,
     Rput,
@@ -80,28 +80,28 @@ impl RmaCall {
     ];
 
     /// Its name.
-    pub fn name(self) -> &'static str {
+    pub(crate) fn name(self) -> &'static str {
         RmaCall::ALL[self as usize].1
     }
 
     /// That of a number, as `call as u64` gives it.
-    pub fn from_number(number: u64) -> Option<RmaCall> {
+    pub(crate) fn from_number(number: u64) -> Option<RmaCall> {
         RmaCall::ALL.get(usize::try_from(number).ok()?).map(|(call, _)| *call)
     }
 
     /// Whether it gives a request, for passive targets only (section 12.3.5).
     #[inline]
-    pub fn is_request(self) -> bool {
+    pub(crate) fn is_request(self) -> bool {
         matches!(self, RmaCall::Rput | RmaCall::Rget | RmaCall::Raccumulate | RmaCall::RgetAccumulate)
     }
 
     /// Whether it writes without reading.
-    pub fn is_put(self) -> bool {
+    pub(crate) fn is_put(self) -> bool {
         matches!(self, RmaCall::Put | RmaCall::Rput)
     }
 
     /// Whether it reads without writing.
-    pub fn is_get(self) -> bool {
+    pub(crate) fn is_get(self) -> bool {
         matches!(self, RmaCall::Get | RmaCall::Rget)
     }
 }

@@ -43,7 +43,7 @@ pub(super) const REGIONS_MAX: usize = 1024;
 
 /// The words of one rank.
 #[derive(Debug)]
-pub struct WindowControl {
+pub(crate) struct WindowControl {
     range: SharedRange,
     size: u32,
     is_dynamic: bool,
@@ -51,7 +51,7 @@ pub struct WindowControl {
 
 /// Who of a rank waits for a lock: bits of its word.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum LockWaits {
+pub(crate) enum LockWaits {
     /// A call of its own.
     Itself = 1,
     /// Its engine, for ranks of other hosts.
@@ -60,7 +60,7 @@ pub enum LockWaits {
 
 /// What ranks tell each other between post and wait: words of a rank, the first two of three.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Turn {
+pub(crate) enum Turn {
     /// `MPI_Win_post`: the other may access this one's memory.
     Post = 0,
     /// `MPI_Win_complete`: it has done so.
@@ -74,7 +74,7 @@ const fn taken_at(size: u32, is_dynamic: bool) -> usize {
 
 /// Whether all locks are held by one mark.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum AllEntered {
+pub(crate) enum AllEntered {
     /// They are.
     Held,
     /// Not in this window any more.
@@ -85,28 +85,28 @@ pub enum AllEntered {
 
 impl WindowControl {
     /// Bytes that a rank's words take in a window of `size` ranks; regions can be attached to a dynamic one.
-    pub fn bytes(size: u32, is_dynamic: bool) -> usize {
+    pub(crate) fn bytes(size: u32, is_dynamic: bool) -> usize {
         taken_at(size, is_dynamic) + size as usize * BYTES_TAKEN
     }
 
     /// The words at the beginning of a range, in a window of `size` ranks.
-    pub fn new(range: SharedRange, size: u32, is_dynamic: bool) -> WindowControl {
+    pub(crate) fn new(range: SharedRange, size: u32, is_dynamic: bool) -> WindowControl {
         assert!(!range.at(0, WindowControl::bytes(size, is_dynamic)).is_null());
         WindowControl { range, size, is_dynamic }
     }
 
     /// In place of the words of a rank of another host, which are not reached from here.
-    pub fn elsewhere(size: u32) -> WindowControl {
+    pub(crate) fn elsewhere(size: u32) -> WindowControl {
         WindowControl { range: SharedRange::none(), size, is_dynamic: false }
     }
 
     /// Whether the words are reached from here.
-    pub fn is_here(&self) -> bool {
+    pub(crate) fn is_here(&self) -> bool {
         !self.range.is_none()
     }
 
     /// Behind the words: memory of the window.
-    pub fn memory(&self, offset: usize, bytes: usize) -> *mut u8 {
+    pub(crate) fn memory(&self, offset: usize, bytes: usize) -> *mut u8 {
         self.range.at(offset, bytes)
     }
 
@@ -136,13 +136,13 @@ impl WindowControl {
 
     /// Takes a ticket for the lock.
     #[inline]
-    pub fn ticket(&self) -> u64 {
+    pub(crate) fn ticket(&self) -> u64 {
         self.turns().ticket()
     }
 
     /// Whether it is the turn of a ticket; then the lock is held. `all` are the words of all ranks.
     #[inline]
-    pub fn enter(&self, all: &[WindowControl], ticket: u64, kind: LockKind, me: u32) -> bool {
+    pub(crate) fn enter(&self, all: &[WindowControl], ticket: u64, kind: LockKind, me: u32) -> bool {
         match kind {
             LockKind::Shared => self.turns().reads(ticket),
             // Some rank may hold all locks by its mark.
@@ -152,7 +152,7 @@ impl WindowControl {
 
     /// Takes the lock, if nobody is there or waits; otherwise nothing has happened.
     #[inline(always)]
-    pub fn enter_at_once(&self, all: &[WindowControl], kind: LockKind, me: u32) -> bool {
+    pub(crate) fn enter_at_once(&self, all: &[WindowControl], kind: LockKind, me: u32) -> bool {
         match kind {
             LockKind::Shared => self.turns().reads_at_once(),
             LockKind::Exclusive => are_unmarked(all) && self.turns().writes_at_once() && self.is_held_by(me),
@@ -169,7 +169,7 @@ impl WindowControl {
     /// Holds the locks of all ranks of this host for reading, if no rank has locked one alone yet. These are this rank's words, and `all`
     /// are those of all.
     #[inline(always)]
-    pub fn enter_all(&self, all: &[WindowControl]) -> AllEntered {
+    pub(crate) fn enter_all(&self, all: &[WindowControl]) -> AllEntered {
         let marks = all_locked(all);
         if !marks.may_mark() {
             return AllEntered::Never;
@@ -185,18 +185,18 @@ impl WindowControl {
 
     /// Gives them back; whether a rank may wait for that.
     #[inline(always)]
-    pub fn leave_all(&self, all: &[WindowControl]) -> bool {
+    pub(crate) fn leave_all(&self, all: &[WindowControl]) -> bool {
         all_locked(all).unmark(self.half_word(ALL))
     }
 
     /// Whether this rank holds the locks of all by its mark: for reports.
-    pub fn has_all(&self) -> bool {
+    pub(crate) fn has_all(&self) -> bool {
         self.is_here() && self.half_word(ALL).load(Ordering::Relaxed) != 0
     }
 
     /// Gives the lock back. What comes after is not seen before.
     #[inline(always)]
-    pub fn leave(&self, kind: LockKind) {
+    pub(crate) fn leave(&self, kind: LockKind) {
         match kind {
             LockKind::Shared => self.turns().end_reading(),
             LockKind::Exclusive => {
@@ -207,12 +207,12 @@ impl WindowControl {
     }
 
     /// The rank that holds the lock alone, if one does.
-    pub fn holder(&self) -> Option<u32> {
+    pub(crate) fn holder(&self) -> Option<u32> {
         (self.word(HOLDER).load(Ordering::Relaxed) as u32).checked_sub(1)
     }
 
     /// Somebody of a rank waits for the lock, from now on or no longer. The rank's word is changed by that rank alone.
-    pub fn waits(&self, rank: u32, who: LockWaits, waits: bool) {
+    pub(crate) fn waits(&self, rank: u32, who: LockWaits, waits: bool) {
         let word = self.range.word(self.of_rank(rank, 2));
         let before = word.load(Ordering::Relaxed);
         let after = if waits { before | who as u64 } else { before & !(who as u64) };
@@ -226,13 +226,13 @@ impl WindowControl {
 
     /// Whether some rank waits for the lock.
     #[inline(always)]
-    pub fn has_waiters(&self) -> bool {
+    pub(crate) fn has_waiters(&self) -> bool {
         self.word(WAITERS).load(Ordering::SeqCst) != 0
     }
 
     /// The ranks to be woken after the lock was entered or left.
     #[inline]
-    pub fn waiters(&self) -> impl Iterator<Item = u32> {
+    pub(crate) fn waiters(&self) -> impl Iterator<Item = u32> {
         let some = self.has_waiters();
         let waits = |rank: &u32| self.range.word(self.of_rank(*rank, 2)).load(Ordering::Relaxed) != 0;
         (0..if some { self.size } else { 0 }).filter(waits)
@@ -243,21 +243,21 @@ impl WindowControl {
     /// `rank`, which alone says so, has posted an exposure to this one, or completed an access. Whoever sees that sees what was done
     /// before it.
     #[inline]
-    pub fn tell(&self, rank: u32, what: Turn) {
+    pub(crate) fn tell(&self, rank: u32, what: Turn) {
         let told = self.range.word(self.of_rank(rank, what as usize));
         told.store(told.load(Ordering::Relaxed).wrapping_add(1), Ordering::Release);
     }
 
     /// Whether `rank` has done so, and this rank has not taken it up yet.
     #[inline]
-    pub fn is_told(&self, rank: u32, what: Turn) -> bool {
+    pub(crate) fn is_told(&self, rank: u32, what: Turn) -> bool {
         let told = self.range.word(self.of_rank(rank, what as usize)).load(Ordering::Acquire);
         told != self.taken(rank, what).load(Ordering::Relaxed)
     }
 
     /// This rank takes it up.
     #[inline]
-    pub fn take(&self, rank: u32, what: Turn) {
+    pub(crate) fn take(&self, rank: u32, what: Turn) {
         let taken = self.taken(rank, what);
         taken.store(taken.load(Ordering::Relaxed).wrapping_add(1), Ordering::Relaxed);
     }
@@ -272,7 +272,7 @@ impl WindowControl {
 
     /// Does something while nobody else combines elements here that need a lock. Elements are combined in a moment, so whoever waits
     /// spins, and gives the core away now and then.
-    pub fn alone<T>(&self, me: u32, work: impl FnOnce() -> T) -> T {
+    pub(crate) fn alone<T>(&self, me: u32, work: impl FnOnce() -> T) -> T {
         let lock = self.half_word(ELEMENTS);
         let mut looks = 0u32;
         while lock.compare_exchange_weak(0, me + 1, Ordering::Acquire, Ordering::Relaxed).is_err() {
@@ -293,20 +293,20 @@ impl WindowControl {
 
     /// This rank is about to combine a few elements, or has done so.
     #[inline(always)]
-    pub fn combines_few(&self, now: bool) {
+    pub(crate) fn combines_few(&self, now: bool) {
         turns::mark_few(self.half_word(FEW), now);
     }
 
     /// Whether somebody combines many here, so that a few have to wait.
     #[inline(always)]
-    pub fn has_many(&self) -> bool {
+    pub(crate) fn has_many(&self) -> bool {
         turns::has_many(self.half_word(MANY))
     }
 
     /// Within [`WindowControl::alone`]: does something while nobody combines elements here by atomic instructions, if
     /// that can be had: `all` are the words of all ranks, and `fence` makes all of them pass a fence. The work is told
     /// whether it is so.
-    pub fn with_many<T>(
+    pub(crate) fn with_many<T>(
         &self,
         all: &[WindowControl],
         fence: impl FnOnce() -> bool,
@@ -322,14 +322,14 @@ impl WindowControl {
 
     /// What others ask this rank to do with its memory.
     #[inline(always)]
-    pub fn errand(&self) -> ErrandLine<'_> {
+    pub(crate) fn errand(&self) -> ErrandLine<'_> {
         ErrandLine(&self.range.first_words::<{ REGIONS / 8 }>()[ERRAND / 8..][..ErrandLine::WORDS])
     }
 
     // Regions of a dynamic window. Their owner writes them, alone.
 
     /// Says that a region is attached; false if there are too many.
-    pub fn attach(&self, address: u64, bytes: u64) -> bool {
+    pub(crate) fn attach(&self, address: u64, bytes: u64) -> bool {
         assert!(self.is_dynamic, "regions of a window that has none");
         let count = self.range.word(ATTACHED).load(Ordering::Relaxed) as usize;
         let free = (0..count).find(|&entry| self.region(entry).1 == 0).unwrap_or(count);
@@ -344,7 +344,7 @@ impl WindowControl {
     }
 
     /// Says that the region at an address is attached no longer; false if none was.
-    pub fn detach(&self, address: u64) -> bool {
+    pub(crate) fn detach(&self, address: u64) -> bool {
         assert!(self.is_dynamic, "regions of a window that has none");
         let count = self.range.word(ATTACHED).load(Ordering::Relaxed) as usize;
         let found = (0..count).find(|&entry| self.region(entry).0 == address && self.region(entry).1 > 0);
@@ -355,7 +355,7 @@ impl WindowControl {
     }
 
     /// Whether all of these bytes are attached, by one region or by several that follow each other.
-    pub fn is_attached(&self, address: u64, bytes: u64) -> bool {
+    pub(crate) fn is_attached(&self, address: u64, bytes: u64) -> bool {
         assert!(self.is_dynamic, "regions of a window that has none");
         let count = (self.range.word(ATTACHED).load(Ordering::Acquire) as usize).min(REGIONS_MAX);
         let (mut from, end) = (address, address.saturating_add(bytes));

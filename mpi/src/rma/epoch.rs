@@ -8,7 +8,7 @@ use tern_abi::{MPI_ERR_ASSERT, MPI_ERR_RMA_SYNC};
 
 /// Which epochs of a window are open at this rank.
 #[derive(Debug, Default)]
-pub struct Epoch {
+pub(crate) struct Epoch {
     /// A fence has opened both kinds.
     fence: Fence,
     /// How each target is accessed by itself.
@@ -49,7 +49,7 @@ enum TargetAccess {
 
 /// How `MPI_Win_lock_all` has taken the locks of ranks of this host.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum AllTaken {
+pub(crate) enum AllTaken {
     /// Not: the program has said that nobody else locks.
     Unchecked,
     /// By a mark.
@@ -60,13 +60,13 @@ pub enum AllTaken {
 
 impl Epoch {
     /// None, in a window of `size` ranks.
-    pub fn new(size: u32) -> Epoch {
+    pub(crate) fn new(size: u32) -> Epoch {
         Epoch { targets: vec![TargetAccess::None; size as usize], ..Epoch::default() }
     }
 
     /// Whether an access to a target may come now, and changes nothing here.
     #[inline(always)]
-    pub fn is_open(&self, target: u32) -> bool {
+    pub(crate) fn is_open(&self, target: u32) -> bool {
         self.lock_all.is_some()
             || self.targets.get(target as usize).is_some_and(|access| *access != TargetAccess::None)
             || self.fence == Fence::Used
@@ -74,20 +74,20 @@ impl Epoch {
 
     /// Whether a target is locked, by itself or with all others.
     #[inline(always)]
-    pub fn is_locked(&self, target: u32) -> bool {
+    pub(crate) fn is_locked(&self, target: u32) -> bool {
         let access = self.targets.get(target as usize);
         self.lock_all.is_some() || access.is_some_and(|access| matches!(access, TargetAccess::Locked(..)))
     }
 
     /// Whether some target is locked.
     #[inline(always)]
-    pub fn is_any_locked(&self) -> bool {
+    pub(crate) fn is_any_locked(&self) -> bool {
         self.locked > 0 || self.lock_all.is_some()
     }
 
     /// Refuses an access to a target outside an epoch.
     #[inline]
-    pub fn may_access(&self, target: u32) -> Result {
+    pub(crate) fn may_access(&self, target: u32) -> Result {
         match self.is_apart(target) || self.fence != Fence::None {
             true => Ok(()),
             false => Err(self.closed(target)),
@@ -96,7 +96,7 @@ impl Epoch {
 
     /// An access to a target comes to pass. One that was refused leaves the epoch that a fence offers to others.
     #[inline]
-    pub fn access(&mut self, target: u32) {
+    pub(crate) fn access(&mut self, target: u32) {
         if !self.is_apart(target) {
             self.fence = Fence::Used;
         }
@@ -110,12 +110,12 @@ impl Epoch {
 
     /// The same for what only passive targets allow: requests (section 12.3.5) and flushes (section 12.5.4).
     #[inline]
-    pub fn passive(&self, target: u32) -> Result {
+    pub(crate) fn passive(&self, target: u32) -> Result {
         if self.is_locked(target) { Ok(()) } else { Err(self.not_locked(target)) }
     }
 
     /// The same for all targets.
-    pub fn passive_any(&self) -> Result {
+    pub(crate) fn passive_any(&self) -> Result {
         if self.is_any_locked() {
             return Ok(());
         }
@@ -123,7 +123,7 @@ impl Epoch {
     }
 
     /// What would end an access to a target that came now, if it may come.
-    pub fn ends(&self, target: u32) -> Option<AccessEnd> {
+    pub(crate) fn ends(&self, target: u32) -> Option<AccessEnd> {
         match self.targets[target as usize] {
             TargetAccess::Started => Some(AccessEnd::Complete),
             TargetAccess::Locked(..) => Some(AccessEnd::Flush),
@@ -152,12 +152,12 @@ impl Epoch {
     }
 
     /// Whether the epoch of `MPI_Win_lock_all` is open, with locks.
-    pub fn locks_all(&self) -> bool {
+    pub(crate) fn locks_all(&self) -> bool {
         self.lock_all.is_some_and(|taken| taken != AllTaken::Unchecked)
     }
 
     /// A fence comes; `succeeds`, accesses may follow it. Whether some came before it.
-    pub fn fence(&mut self, succeeds: bool) -> Result<bool> {
+    pub(crate) fn fence(&mut self, succeeds: bool) -> Result<bool> {
         self.expect_no_access("MPI_Win_fence")?;
         if self.posted.is_some() {
             return Err(wrong("an exposure epoch is open: MPI_Win_wait or MPI_Win_test has to end it first"));
@@ -189,7 +189,7 @@ impl Epoch {
     }
 
     /// `MPI_Win_start`.
-    pub fn start(&mut self, targets: Vec<u32>) -> Result {
+    pub(crate) fn start(&mut self, targets: Vec<u32>) -> Result {
         self.expect_no_access("MPI_Win_start")?;
         self.leave_fence("MPI_Win_start")?;
         for &target in &targets {
@@ -200,7 +200,7 @@ impl Epoch {
     }
 
     /// `MPI_Win_complete`: the targets.
-    pub fn complete(&mut self) -> Result<Vec<u32>> {
+    pub(crate) fn complete(&mut self) -> Result<Vec<u32>> {
         let targets =
             self.started.take().ok_or_else(|| wrong("no MPI_Win_start has opened an access epoch"))?;
         for &target in &targets {
@@ -210,12 +210,12 @@ impl Epoch {
     }
 
     /// `MPI_Win_post`.
-    pub fn post(&mut self, origins: Vec<u32>) {
+    pub(crate) fn post(&mut self, origins: Vec<u32>) {
         self.posted = Some(origins);
     }
 
     /// Whether `MPI_Win_post` may come.
-    pub fn may_post(&mut self) -> Result {
+    pub(crate) fn may_post(&mut self) -> Result {
         if self.posted.is_some() {
             return Err(wrong(
                 "the exposure epoch of the last MPI_Win_post has not been ended by MPI_Win_wait",
@@ -225,22 +225,22 @@ impl Epoch {
     }
 
     /// The targets of `MPI_Win_start`.
-    pub fn started(&self) -> &[u32] {
+    pub(crate) fn started(&self) -> &[u32] {
         self.started.as_deref().unwrap_or_default()
     }
 
     /// The origins of the exposure epoch that is open.
-    pub fn posted(&self) -> Result<&[u32]> {
+    pub(crate) fn posted(&self) -> Result<&[u32]> {
         self.posted.as_deref().ok_or_else(|| wrong("no MPI_Win_post has opened an exposure epoch"))
     }
 
     /// `MPI_Win_wait` is through.
-    pub fn exposed(&mut self) {
+    pub(crate) fn exposed(&mut self) {
         self.posted = None;
     }
 
     /// Whether `MPI_Win_lock` may come for a target.
-    pub fn may_lock(&mut self, target: u32) -> Result {
+    pub(crate) fn may_lock(&mut self, target: u32) -> Result {
         if self.lock_all.is_some() || self.started.is_some() {
             self.expect_no_access("MPI_Win_lock")?;
         }
@@ -252,7 +252,7 @@ impl Epoch {
 
     /// Whether nothing is in the way of `MPI_Win_lock`, or with no target of `MPI_Win_lock_all`; no explanation is given if not.
     #[inline(always)]
-    pub fn is_free_for(&self, target: Option<u32>) -> bool {
+    pub(crate) fn is_free_for(&self, target: Option<u32>) -> bool {
         let is_unlocked = match target {
             Some(target) => self.targets.get(target as usize) == Some(&TargetAccess::None),
             None => self.locked == 0,
@@ -262,7 +262,7 @@ impl Epoch {
 
     /// The lock of a target, if it is held.
     #[inline(always)]
-    pub fn held(&self, target: u32) -> Option<LockKind> {
+    pub(crate) fn held(&self, target: u32) -> Option<LockKind> {
         match self.targets.get(target as usize) {
             Some(TargetAccess::Locked(kind, true)) => Some(*kind),
             _ => None,
@@ -271,20 +271,20 @@ impl Epoch {
 
     /// A target is locked; `taken`, its lock was taken.
     #[inline(always)]
-    pub fn lock(&mut self, target: u32, kind: LockKind, taken: bool) {
+    pub(crate) fn lock(&mut self, target: u32, kind: LockKind, taken: bool) {
         self.targets[target as usize] = TargetAccess::Locked(kind, taken);
         self.locked += 1;
     }
 
     /// `MPI_Win_unlock` of a target whose lock is held.
     #[inline(always)]
-    pub fn unlock_held(&mut self, target: u32) {
+    pub(crate) fn unlock_held(&mut self, target: u32) {
         self.targets[target as usize] = TargetAccess::None;
         self.locked -= 1;
     }
 
     /// `MPI_Win_unlock`: the lock that is to be given back, if it was taken.
-    pub fn unlock(&mut self, target: u32) -> Result<Option<LockKind>> {
+    pub(crate) fn unlock(&mut self, target: u32) -> Result<Option<LockKind>> {
         let TargetAccess::Locked(kind, taken) = self.targets[target as usize] else {
             return Err(wrong(&format!("rank {target} is not locked: MPI_Win_lock has to come first")));
         };
@@ -294,36 +294,36 @@ impl Epoch {
     }
 
     /// Whether `MPI_Win_lock_all` may come.
-    pub fn may_lock_all(&mut self) -> Result {
+    pub(crate) fn may_lock_all(&mut self) -> Result {
         self.expect_no_access("MPI_Win_lock_all")?;
         self.leave_fence("MPI_Win_lock_all")
     }
 
     /// All targets are locked.
     #[inline(always)]
-    pub fn lock_all(&mut self, taken: AllTaken) {
+    pub(crate) fn lock_all(&mut self, taken: AllTaken) {
         self.lock_all = Some(taken);
     }
 
     /// Whether the locks of all targets are held by a mark.
     #[inline(always)]
-    pub fn is_all_marked(&self) -> bool {
+    pub(crate) fn is_all_marked(&self) -> bool {
         self.lock_all == Some(AllTaken::Marked)
     }
 
     /// `MPI_Win_unlock_all` where a mark holds the locks.
     #[inline(always)]
-    pub fn unlock_all_marked(&mut self) {
+    pub(crate) fn unlock_all_marked(&mut self) {
         self.lock_all = None;
     }
 
     /// `MPI_Win_unlock_all`: how the locks were taken.
-    pub fn unlock_all(&mut self) -> Result<AllTaken> {
+    pub(crate) fn unlock_all(&mut self) -> Result<AllTaken> {
         self.lock_all.take().ok_or_else(|| wrong("no MPI_Win_lock_all has locked the window"))
     }
 
     /// Whether the window may be freed.
-    pub fn may_end(&self) -> Result {
+    pub(crate) fn may_end(&self) -> Result {
         self.expect_no_access("MPI_Win_free")?;
         if self.posted.is_some() {
             return Err(wrong("an exposure epoch is open: MPI_Win_wait has to end it first"));

@@ -11,7 +11,7 @@ use tern_shm::errand::{ERRAND_BYTES_MAX, Errand, ErrandBytes};
 
 /// What the owner does with bytes of its memory.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum ErrandAction {
+pub(crate) enum ErrandAction {
     /// It gives them.
     Read,
     /// It takes others in their place.
@@ -37,7 +37,7 @@ const DATATYPE_SHIFT: u32 = 16;
 
 impl ErrandAction {
     /// An errand about `len` bytes at an offset, unless they and what goes with them are too many.
-    pub fn errand(self, at: u64, len: usize) -> Option<Errand> {
+    pub(crate) fn errand(self, at: u64, len: usize) -> Option<Errand> {
         let (action, sends, returns) = match self {
             ErrandAction::Read => (READ, 0, len),
             ErrandAction::Write => (WRITE, len, 0),
@@ -72,7 +72,7 @@ impl ErrandAction {
 
 /// This rank's part of a window, in which it does errands.
 #[derive(Debug)]
-pub struct ErrandOwner {
+pub(crate) struct ErrandOwner {
     /// The words of the window's ranks.
     pub controls: Arc<[WindowControl]>,
     /// This one.
@@ -84,7 +84,7 @@ pub struct ErrandOwner {
 impl ErrandOwner {
     /// Does what somebody asks for; whether anybody did.
     #[inline(always)]
-    pub fn serve(&self) -> bool {
+    pub(crate) fn serve(&self) -> bool {
         self.controls[self.me as usize].errand().serve(|errand, bytes| self.access(errand, bytes))
     }
 
@@ -121,7 +121,7 @@ impl ErrandOwner {
 
 /// Whether to send others on errands: after one that nobody took up, the kernel is asked for a while, twice as long each time.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct ErrandHabit {
+pub(crate) struct ErrandHabit {
     /// Accesses for which it is still asked.
     skips: u32,
     /// For how many it was asked last.
@@ -131,7 +131,7 @@ pub struct ErrandHabit {
 impl ErrandHabit {
     /// Whether the next access is worth an errand.
     #[inline]
-    pub fn is_worth_it(&mut self) -> bool {
+    pub(crate) fn is_worth_it(&mut self) -> bool {
         let is_worth_it = self.skips == 0;
         self.skips = self.skips.saturating_sub(1);
         is_worth_it
@@ -139,7 +139,7 @@ impl ErrandHabit {
 
     /// One was done, or not.
     #[inline]
-    pub fn learn(&mut self, is_done: bool) {
+    pub(crate) fn learn(&mut self, is_done: bool) {
         self.skipped =
             if is_done { 0 } else { (2 * self.skipped).clamp(ERRANDS_SKIPPED_MIN, ERRANDS_SKIPPED_MAX) };
         self.skips = self.skipped;

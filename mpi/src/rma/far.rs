@@ -14,7 +14,7 @@ use tern_transport::TransferError;
 
 /// What a call waits for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Done {
+pub(crate) enum Done {
     /// The buffers of this rank may be used again.
     Here,
     /// The accesses are done at the target.
@@ -22,7 +22,7 @@ pub enum Done {
 }
 
 /// What the engine has begun, or why it could not.
-pub fn begun(begun: std::result::Result<Option<RequestId>, CannotBegin>) -> Result<Option<RequestId>> {
+pub(crate) fn begun(begun: std::result::Result<Option<RequestId>, CannotBegin>) -> Result<Option<RequestId>> {
     begun.map_err(|why| match why {
         CannotBegin::NoTarget => fail(MPI_ERR_WIN, "the window is not known to this rank's engine"),
         CannotBegin::LongDescription(bytes) => fail(
@@ -37,7 +37,7 @@ pub fn begun(begun: std::result::Result<Option<RequestId>, CannotBegin>) -> Resu
 
 /// Before an access: `MPI_Win_lock_all` takes the locks of ranks of other hosts when they are accessed first.
 #[inline]
-pub fn prepare(process: LockGuard, win: MPI_Win, rank: c_int) -> Result<LockGuard> {
+pub(crate) fn prepare(process: LockGuard, win: MPI_Win, rank: c_int) -> Result<LockGuard> {
     let window = process.window(win)?;
     let waits = window.far.is_some()
         && u32::try_from(rank).is_ok_and(|rank| {
@@ -55,7 +55,7 @@ pub fn prepare(process: LockGuard, win: MPI_Win, rank: c_int) -> Result<LockGuar
 }
 
 /// Takes the lock of a rank.
-pub fn lock(
+pub(crate) fn lock(
     mut process: LockGuard,
     win: MPI_Win,
     call: &'static str,
@@ -73,7 +73,7 @@ pub fn lock(
 }
 
 /// Waits until accesses to ranks are done, here or there.
-pub fn complete(win: MPI_Win, call: &'static str, ranks: &[u32], done: Done) -> Result {
+pub(crate) fn complete(win: MPI_Win, call: &'static str, ranks: &[u32], done: Done) -> Result {
     let mut process = enter();
     let Some(far) = process.window(win)?.far else { return Ok(()) };
     if done == Done::There {
@@ -84,7 +84,7 @@ pub fn complete(win: MPI_Win, call: &'static str, ranks: &[u32], done: Done) -> 
 }
 
 /// The same for all ranks that were accessed.
-pub fn complete_all(win: MPI_Win, call: &'static str, done: Done) -> Result {
+pub(crate) fn complete_all(win: MPI_Win, call: &'static str, done: Done) -> Result {
     let ranks = touched(win)?;
     if ranks.is_empty() { Ok(()) } else { complete(win, call, &ranks, done) }
 }
@@ -128,7 +128,7 @@ fn settle(
 }
 
 /// Gives the lock of ranks back, or only completes the accesses to those whose lock was not taken.
-pub fn unlock(win: MPI_Win, call: &'static str, ranks: &[(u32, Option<LockKind>)]) -> Result {
+pub(crate) fn unlock(win: MPI_Win, call: &'static str, ranks: &[(u32, Option<LockKind>)]) -> Result {
     let all: Vec<u32> = ranks.iter().map(|&(rank, _)| rank).collect();
     // What is still read must not be changed by who has the lock next.
     let here = complete(win, call, &all, Done::Here);
@@ -141,7 +141,7 @@ pub fn unlock(win: MPI_Win, call: &'static str, ranks: &[(u32, Option<LockKind>)
 }
 
 /// The same at the end of an epoch of `MPI_Win_lock_all`.
-pub fn unlock_all(win: MPI_Win) -> Result {
+pub(crate) fn unlock_all(win: MPI_Win) -> Result {
     let ranks = touched(win)?;
     let locked = std::mem::take(&mut enter().window_mut(win)?.far_locked);
     let kinds: Vec<_> =

@@ -10,19 +10,19 @@ use tern_engine::rma::ACCESS_CONTEXT;
 impl Process {
     /// The window of a handle.
     #[inline]
-    pub fn window(&self, win: MPI_Win) -> Result<&Window> {
+    pub(crate) fn window(&self, win: MPI_Win) -> Result<&Window> {
         self.objects.windows.all.get(win.0).map(|window| &**window).ok_or_else(|| self.no_window(win))
     }
 
     /// The window of a handle, to change it.
     #[inline(always)]
-    pub fn usual_window(&mut self, win: MPI_Win) -> Option<&mut Window> {
+    pub(crate) fn usual_window(&mut self, win: MPI_Win) -> Option<&mut Window> {
         self.objects.windows.all.find_mut(win.0).map(|window| &mut **window)
     }
 
     /// The same, or why there is none.
     #[inline]
-    pub fn window_mut(&mut self, win: MPI_Win) -> Result<&mut Window> {
+    pub(crate) fn window_mut(&mut self, win: MPI_Win) -> Result<&mut Window> {
         if self.objects.windows.all.get(win.0).is_none() {
             return Err(self.no_window(win));
         }
@@ -30,7 +30,7 @@ impl Process {
     }
 
     /// The window of a request's status, if it is one of an access.
-    pub fn window_of_context(&self, context: u64) -> Option<MPI_Win> {
+    pub(crate) fn window_of_context(&self, context: u64) -> Option<MPI_Win> {
         let number = context.checked_sub(ACCESS_CONTEXT)?;
         let is = |window: &Window| window.far.is_some_and(|far| u64::from(far.raw()) == number);
         self.objects.windows.all.iter().find(|(_, window)| is(window)).map(|(handle, _)| MPI_Win(handle))
@@ -48,7 +48,7 @@ impl Process {
     }
 
     /// Wakes ranks of a window that may wait for what was just published in it.
-    pub fn ring(&self, window: &Window, ranks: impl IntoIterator<Item = u32>) {
+    pub(crate) fn ring(&self, window: &Window, ranks: impl IntoIterator<Item = u32>) {
         let Some(engine) = self.engine_ref() else { return };
         ranks.into_iter().for_each(|rank| engine.transport_ref().ring(window.peer(rank)));
     }

@@ -7,24 +7,24 @@
 
 mod accumulate;
 mod by_owner;
-pub mod call;
+pub(crate) mod call;
 mod contiguous;
 mod control;
 mod elements;
 mod epoch;
 mod errand;
 mod exposure;
-pub mod far;
+pub(crate) mod far;
 mod introduction;
 mod lock;
 mod locking;
 mod lookup;
 mod make;
-pub mod object;
+pub(crate) mod object;
 mod own_memory;
 mod place;
 mod query;
-pub mod refused;
+pub(crate) mod refused;
 mod sync;
 mod tables;
 mod transfer;

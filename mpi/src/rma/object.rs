@@ -26,7 +26,7 @@ use tern_transport::Peer;
 
 /// A window.
 #[derive(Debug)]
-pub struct Window {
+pub(crate) struct Window {
     /// A communicator of its own, which the program does not know.
     pub comm: MPI_Comm,
     /// Set by `MPI_Win_set_name`.
@@ -74,14 +74,16 @@ pub struct Window {
     /// What the predefined attributes point to.
     pub constants: Box<Constants>,
     /// Memory that is laid out for all ranks together (`MPI_Win_allocate_shared`); mapped as long as the window lives.
+    #[expect(dead_code, reason = "held, not read")]
     pub together: Option<SharedRange>,
     /// What of the job's memory this rank gives back in the end.
+    #[expect(dead_code, reason = "held, not read")]
     pub reserved: Vec<Reservation>,
 }
 
 /// Values of the predefined attributes (section 12.2.7). The program gets their addresses, so they stay where they are.
 #[derive(Debug)]
-pub struct Constants {
+pub(crate) struct Constants {
     /// `MPI_WIN_BASE`.
     pub base: WindowAddress,
     /// `MPI_WIN_SIZE`.
@@ -96,14 +98,14 @@ pub struct Constants {
 
 impl Constants {
     /// Whether elements are combined under a lock, whatever their type: where the kernel copies, no instruction reaches them.
-    pub fn locks_elements(&self) -> bool {
+    pub(crate) fn locks_elements(&self) -> bool {
         matches!(self.flavor, MPI_WIN_FLAVOR_CREATE | MPI_WIN_FLAVOR_DYNAMIC)
     }
 }
 
 /// An address of window memory in this process.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct WindowAddress(pub *mut u8);
+pub(crate) struct WindowAddress(pub *mut u8);
 
 // SAFETY: an address of the process, not of a thread; who may use it, the rules of a window say.
 unsafe impl Send for WindowAddress {}
@@ -112,7 +114,7 @@ unsafe impl Sync for WindowAddress {}
 
 /// How one rank's memory is reached.
 #[derive(Clone, Copy, Debug)]
-pub struct Target {
+pub(crate) struct Target {
     /// How.
     pub route: MemoryRoute,
     /// Bytes of its memory.
@@ -123,7 +125,7 @@ pub struct Target {
 
 impl Target {
     /// The short ways are not for it.
-    pub fn watch(&mut self) {
+    pub(crate) fn watch(&mut self) {
         if let MemoryRoute::Direct(base) = self.route {
             self.route = MemoryRoute::Watched(base);
         }
@@ -132,7 +134,7 @@ impl Target {
 
 /// A way to a rank's memory.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum MemoryRoute {
+pub(crate) enum MemoryRoute {
     /// It is mapped here.
     Direct(WindowAddress),
     /// The same, with all that `TERN_CHECK=windows` looks at: the short ways do not know it.
@@ -150,35 +152,35 @@ pub enum MemoryRoute {
 
 impl Window {
     /// Ranks of the window.
-    pub fn size(&self) -> u32 {
+    pub(crate) fn size(&self) -> u32 {
         self.targets.len() as u32
     }
 
     /// Whether target displacements are addresses.
-    pub fn is_dynamic(&self) -> bool {
+    pub(crate) fn is_dynamic(&self) -> bool {
         self.constants.flavor == MPI_WIN_FLAVOR_DYNAMIC
     }
 
     /// Whether elements are combined under a lock, whatever their type.
-    pub fn locks_elements(&self) -> bool {
+    pub(crate) fn locks_elements(&self) -> bool {
         self.constants.locks_elements()
     }
 
     /// Name and size, for a message to a person.
-    pub fn described(&self) -> String {
+    pub(crate) fn described(&self) -> String {
         let name = shown(&self.name, "a window");
         format!("{name} ({}, this is {})", count_of_ranks(self.size()), self.me)
     }
 
     /// The name alone.
-    pub fn named(&self) -> String {
+    pub(crate) fn named(&self) -> String {
         let name = shown(&self.name, "");
         if name.is_empty() { "the window".into() } else { format!("window {name}") }
     }
 
     /// The rank of a target argument; `None` for `MPI_PROC_NULL`.
     #[inline]
-    pub fn target(&self, rank: c_int) -> Result<Option<u32>> {
+    pub(crate) fn target(&self, rank: c_int) -> Result<Option<u32>> {
         match u32::try_from(rank) {
             Ok(target) if target < self.size() => Ok(Some(target)),
             _ if rank == MPI_PROC_NULL => Ok(None),
@@ -200,30 +202,30 @@ impl Window {
 
     /// Whether a rank is reached by messages.
     #[inline]
-    pub fn is_far(&self, rank: u32) -> bool {
+    pub(crate) fn is_far(&self, rank: u32) -> bool {
         self.targets[rank as usize].route == MemoryRoute::Message
     }
 
     /// Whether accesses to a rank are done when their calls return, and nobody watches. A window without a number of the engine's has no
     /// other ranks.
     #[inline(always)]
-    pub fn is_copied(&self, rank: u32) -> bool {
+    pub(crate) fn is_copied(&self, rank: u32) -> bool {
         self.far.is_none() || self.watch.is_none() && !self.is_far(rank)
     }
 
     /// The same of all ranks.
     #[inline(always)]
-    pub fn are_all_copied(&self) -> bool {
+    pub(crate) fn are_all_copied(&self) -> bool {
         self.far.is_none() || self.watch.is_none() && !self.has_messages
     }
 
     /// The process of a rank.
-    pub fn peer(&self, rank: u32) -> Peer {
+    pub(crate) fn peer(&self, rank: u32) -> Peer {
         self.group.peer(rank).expect("a rank of the window")
     }
 
     /// The pointer that `MPI_Win_get_attr` gives for a predefined attribute.
-    pub fn predefined(&self, key: c_int) -> Option<*mut c_void> {
+    pub(crate) fn predefined(&self, key: c_int) -> Option<*mut c_void> {
         let constants = &*self.constants;
         Some(match key {
             MPI_WIN_BASE => constants.base.0.cast(),
@@ -237,7 +239,7 @@ impl Window {
 
     /// Lets no later load come before the stores of puts. An exchange of a word nobody else uses does that sooner than a fence.
     #[inline]
-    pub fn order_stores(&mut self) {
+    pub(crate) fn order_stores(&mut self) {
         if std::mem::take(&mut self.has_stored) {
             self.exchanged.swap(true, Ordering::SeqCst);
         }
@@ -246,7 +248,7 @@ impl Window {
     /// Where `bytes` at a displacement are, if everything is as it mostly is: the target's memory is mapped and has them, and an
     /// epoch is open for it. (The first access after a fence opens one, and is not usual.)
     #[inline(always)]
-    pub fn usual_place(&self, rank: c_int, displacement: MPI_Aint, bytes: usize) -> Option<*mut u8> {
+    pub(crate) fn usual_place(&self, rank: c_int, displacement: MPI_Aint, bytes: usize) -> Option<*mut u8> {
         // A negative rank or displacement is large without its sign, and no window is so large.
         let there = self.targets.get(rank as u32 as usize)?;
         let MemoryRoute::Direct(base) = there.route else { return None };
@@ -260,7 +262,7 @@ impl Window {
 
     /// An access to memory that the kernel copies, as an errand, if its owner may do it: an epoch is open, and the bytes are there.
     #[inline]
-    pub fn errand_for(
+    pub(crate) fn errand_for(
         &self,
         rank: c_int,
         displacement: MPI_Aint,
@@ -278,7 +280,7 @@ impl Window {
 
     /// Whether the next flush is to look at what has arrived, which others need not do.
     #[inline(always)]
-    pub fn looks_next(&self, is_oversubscribed: bool) -> bool {
+    pub(crate) fn looks_next(&self, is_oversubscribed: bool) -> bool {
         const { assert!(FLUSHES_PER_LOOK.is_power_of_two() && FLUSHES_PER_YIELD.is_power_of_two()) };
         let flushes = if is_oversubscribed { FLUSHES_PER_YIELD } else { FLUSHES_PER_LOOK };
         self.flushes.wrapping_add(1) & (flushes - 1) == 0
@@ -286,13 +288,13 @@ impl Window {
 
     /// Counts a flush.
     #[inline(always)]
-    pub fn count_flush(&mut self) {
+    pub(crate) fn count_flush(&mut self) {
         self.flushes = self.flushes.wrapping_add(1);
     }
 }
 
 /// All windows.
-pub struct Windows {
+pub(crate) struct Windows {
     /// By handle.
     pub all: Table<Box<Window>>,
     /// `TERN_WINDOWS=messages`.
@@ -307,7 +309,7 @@ pub struct Windows {
 
 impl Windows {
     /// None.
-    pub const fn new() -> Self {
+    pub(crate) const fn new() -> Self {
         Windows {
             all: Table::new(HandleKind::Win),
             by_messages: false,
@@ -318,14 +320,14 @@ impl Windows {
     }
 
     /// As the settings want them.
-    pub fn settle(&mut self, environment: &Environment) {
+    pub(crate) fn settle(&mut self, environment: &Environment) {
         self.by_messages = environment.windows_by_messages;
         self.by_kernel = environment.transport.cma;
     }
 
     /// Does what others ask for; whether anybody did.
     #[inline]
-    pub fn serve_errands(&self) -> bool {
+    pub(crate) fn serve_errands(&self) -> bool {
         self.errands.iter().fold(false, |any, (_, owner)| any | owner.serve())
     }
 }

@@ -6,7 +6,7 @@ use tern_engine::rma::{RefusedAccess, TargetRefusal};
 
 /// The error of an access that its target refuses.
 #[cold]
-pub fn refused(which: &str, RefusedAccess { why, at }: RefusedAccess) -> Box<Error> {
+pub(crate) fn refused(which: &str, RefusedAccess { why, at }: RefusedAccess) -> Box<Error> {
     let from = match at {
         RefusedAccess::SOMEWHERE => String::new(),
         at => format!(" from displacement {at:#x} (in bytes) on"),

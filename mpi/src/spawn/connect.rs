@@ -69,7 +69,7 @@ fn patience(info: MPI_Info) -> Result<Duration> {
 }
 
 /// This process's place in a group that meets another one.
-pub struct ConnectingProcess {
+pub(crate) struct ConnectingProcess {
     comm: MPI_Comm,
     participants: Participants,
     root: u32,
@@ -83,7 +83,7 @@ type Met = (Vec<u8>, Option<u32>);
 
 impl ConnectingProcess {
     /// In the call of all members of an intracommunicator.
-    pub fn of(call: &'static str, comm: MPI_Comm, root_rank: c_int) -> Result<ConnectingProcess> {
+    pub(crate) fn of(call: &'static str, comm: MPI_Comm, root_rank: c_int) -> Result<ConnectingProcess> {
         let process = enter();
         let this = process.comm(comm)?;
         if this.remote.is_some() {
@@ -94,24 +94,28 @@ impl ConnectingProcess {
     }
 
     /// Whether this process talks for its group.
-    pub fn is_root(&self) -> bool {
+    pub(crate) fn is_root(&self) -> bool {
         self.participants.rank == self.root
     }
 
     /// What counts at the root only.
-    pub fn at_root<T>(&self, read: impl FnOnce() -> Result<T>) -> Result<T> {
+    pub(crate) fn at_root<T>(&self, read: impl FnOnce() -> Result<T>) -> Result<T> {
         if self.is_root() { read() } else { Err(garbled()) }
     }
 
     /// The root's number, for all.
-    pub fn roots_number(&self, mine: u64) -> Result<u64> {
+    pub(crate) fn roots_number(&self, mine: u64) -> Result<u64> {
         let mine = self.is_root().then(|| record(&[mine]));
         Ok(number(&self.participants.bcast(self.root, mine.as_deref())?, 0))
     }
 
     /// All members call. At the root, `talk` says what it is given to the other side, and returns what that said. The side that accepts
     /// names the context. An error of the root's is everybody's.
-    pub fn introduce(self, accepts: bool, talk: impl FnOnce(&[u8]) -> Result<Met>) -> Result<MPI_Comm> {
+    pub(crate) fn introduce(
+        self,
+        accepts: bool,
+        talk: impl FnOnce(&[u8]) -> Result<Met>,
+    ) -> Result<MPI_Comm> {
         let ours = gather(&self.participants)?;
         let mut spawned = None;
         let note = |(heard, number)| {
@@ -228,7 +232,7 @@ impl IntroductionHello<'_> {
 }
 
 /// Waits for somebody at a door of this process who says who it is. `amiss` is asked now and then why nobody will come.
-pub fn accept(
+pub(crate) fn accept(
     call: &'static str,
     door: u64,
     mine: &[u8],
@@ -257,7 +261,7 @@ pub fn accept(
 }
 
 /// Goes to a port, and waits until it is opened.
-pub fn connect(call: &'static str, name: &str, patience: Duration, mine: &[u8]) -> HeardByRoot {
+pub(crate) fn connect(call: &'static str, name: &str, patience: Duration, mine: &[u8]) -> HeardByRoot {
     let port = parse(name)?;
     let until = Instant::now() + patience;
     let place = place_of(name);
@@ -343,6 +347,6 @@ fn in_time<T>(
 }
 
 /// What the group of a communicator's other side is, for a message.
-pub fn remote_size(comm: MPI_Comm) -> u32 {
+pub(crate) fn remote_size(comm: MPI_Comm) -> u32 {
     enter().comm(comm).map_or(0, |comm| comm.remote.as_ref().map_or(0, Group::size))
 }

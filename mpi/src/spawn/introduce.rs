@@ -14,7 +14,7 @@ use crate::core::process::{Process, enter};
 
 /// A process, for others.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct IntroducedProcess {
+pub(crate) struct IntroducedProcess {
     /// Who it is. Of its own world nobody needs the secret.
     pub who: Foreigner,
     /// The number of its host in its world.
@@ -22,7 +22,7 @@ pub struct IntroducedProcess {
 }
 
 /// The other group, and what both leaders have named.
-pub struct IntroducedGroup {
+pub(crate) struct IntroducedGroup {
     /// The other group.
     pub group: Group,
     /// The first context of this side's leader.
@@ -32,7 +32,7 @@ pub struct IntroducedGroup {
 }
 
 /// The members of a participants. All become reachable for other worlds.
-pub fn gather(participants: &Participants) -> Result<Vec<IntroducedProcess>> {
+pub(crate) fn gather(participants: &Participants) -> Result<Vec<IntroducedProcess>> {
     go_abroad()?;
     let own = myself(&enter())?;
     let all = participants.allgather_any_length(&IntroductionWriter::default().member(&own).0)?;
@@ -55,7 +55,7 @@ fn myself(process: &Process) -> Result<IntroducedProcess> {
 }
 
 /// Makes the other group's processes peers.
-pub fn learn(members: &[IntroducedProcess]) -> Result<Group> {
+pub(crate) fn learn(members: &[IntroducedProcess]) -> Result<Group> {
     let mut process = enter();
     let peers: Result<Vec<_>> =
         members.iter().map(|member| process.add_peer(&member.who, member.host)).collect();
@@ -64,7 +64,7 @@ pub fn learn(members: &[IntroducedProcess]) -> Result<Group> {
 
 /// How the secrets of worlds are kept from others.
 #[derive(Clone, Copy)]
-pub enum Veil<'a> {
+pub(crate) enum Veil<'a> {
     /// The way is encrypted.
     None,
     /// Processes of these worlds can read them.
@@ -72,7 +72,7 @@ pub enum Veil<'a> {
 }
 
 /// The worlds of members, each once.
-pub fn worlds_of(members: &[IntroducedProcess]) -> Vec<u64> {
+pub(crate) fn worlds_of(members: &[IntroducedProcess]) -> Vec<u64> {
     let mut worlds: Vec<u64> = members.iter().map(|member| member.who.world).collect();
     worlds.sort_unstable();
     worlds.dedup();
@@ -80,7 +80,7 @@ pub fn worlds_of(members: &[IntroducedProcess]) -> Vec<u64> {
 }
 
 /// What is told of members.
-pub fn encode(members: &[IntroducedProcess], veil: Veil<'_>, tcp: &Tcp) -> Vec<u8> {
+pub(crate) fn encode(members: &[IntroducedProcess], veil: Veil<'_>, tcp: &Tcp) -> Vec<u8> {
     let mut writer = IntroductionWriter::default();
     let worlds = worlds_of(members);
     writer = writer.word(worlds.len() as u32);
@@ -94,7 +94,7 @@ pub fn encode(members: &[IntroducedProcess], veil: Veil<'_>, tcp: &Tcp) -> Vec<u
 }
 
 /// What was told.
-pub fn decode(bytes: &[u8], tcp: &Tcp) -> Result<Vec<IntroducedProcess>> {
+pub(crate) fn decode(bytes: &[u8], tcp: &Tcp) -> Result<Vec<IntroducedProcess>> {
     read(&mut IntroductionReader(bytes), tcp).ok_or_else(garbled)
 }
 
@@ -207,7 +207,7 @@ impl<'a> IntroductionReader<'a> {
 
 /// The leaders of two groups of processes that all know each other's worlds, or one world, tell each other who is in them
 /// (`MPI_Intercomm_create`).
-pub fn meet_over(
+pub(crate) fn meet_over(
     participants: &Participants,
     leader: u32,
     bridge: Option<Bridge>,
@@ -294,6 +294,6 @@ fn tell_over(
 
 /// What another process says makes no sense.
 #[cold]
-pub fn garbled() -> Box<Error> {
+pub(crate) fn garbled() -> Box<Error> {
     fail(MPI_ERR_INTERN, "what the processes of two worlds tell of each other cannot be read")
 }

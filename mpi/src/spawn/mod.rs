@@ -9,15 +9,15 @@
 //! | `object.rs`, `worlds.rs` | what this process knows of other worlds; meeting them, and parting from them |
 
 mod argv;
-pub mod connect;
-pub mod introduce;
+pub(crate) mod connect;
+pub(crate) mod introduce;
 mod join;
 mod names;
 mod object;
 mod ports;
 mod soft;
-pub mod start;
+pub(crate) mod start;
 mod worlds;
 
-pub use object::Worlds;
-pub use worlds::{Hosts, chance, leave_together, part, watches};
+pub(crate) use object::Worlds;
+pub(crate) use worlds::{Hosts, chance, leave_together, part, watches};

@@ -8,7 +8,7 @@ use tern_job::launcher::Launcher;
 use tern_transport::{Peer, SettingsFingerprint};
 
 /// What a process knows beyond its own world.
-pub struct Worlds {
+pub(crate) struct Worlds {
     /// What this world must have in common with those that it meets.
     pub fingerprint: SettingsFingerprint,
     /// The communicator with the processes that have started this world.
@@ -25,7 +25,7 @@ pub struct Worlds {
 
 /// Two groups that have met, and have not parted.
 #[derive(Clone, Debug)]
-pub struct GroupMeeting {
+pub(crate) struct GroupMeeting {
     /// A context of both.
     pub context: u64,
     /// At the process that met the other side for all: that of the other side.
@@ -36,7 +36,7 @@ pub struct GroupMeeting {
 
 impl Worlds {
     /// None met.
-    pub const fn new() -> Worlds {
+    pub(crate) const fn new() -> Worlds {
         Worlds {
             fingerprint: SettingsFingerprint::NONE,
             parent: MPI_COMM_NULL,
@@ -50,19 +50,19 @@ impl Worlds {
 
     /// Whether this process has ever met another world.
     #[inline]
-    pub fn has_met(&self) -> bool {
+    pub(crate) fn has_met(&self) -> bool {
         self.has_met
     }
 
     /// A communicator is gone: if it was the one with the parents, there is none any more.
-    pub fn forget(&mut self, comm: MPI_Comm) {
+    pub(crate) fn forget(&mut self, comm: MPI_Comm) {
         if self.parent == comm {
             self.parent = MPI_COMM_NULL;
         }
     }
 
     /// Two groups have met.
-    pub fn remember(&mut self, meeting: GroupMeeting) {
+    pub(crate) fn remember(&mut self, meeting: GroupMeeting) {
         self.meetings.push(meeting);
     }
 }

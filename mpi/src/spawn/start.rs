@@ -170,7 +170,7 @@ fn watch(process: &mut Process, fd: Option<i32>, on: bool) {
 }
 
 /// How the launcher is asked for services.
-pub fn launcher() -> Result<Arc<Launcher>> {
+pub(crate) fn launcher() -> Result<Arc<Launcher>> {
     let mut process = enter();
     if let Some(launcher) = &process.worlds.launcher {
         return Ok(launcher.clone());
@@ -182,7 +182,7 @@ pub fn launcher() -> Result<Arc<Launcher>> {
 }
 
 /// A world that was started by another one connects to it: the first thing that all its ranks do.
-pub fn meet_parent() -> Result {
+pub(crate) fn meet_parent() -> Result {
     if !enter().job.as_ref().is_some_and(tern_job::Job::is_spawned) {
         return Ok(());
     }

@@ -23,17 +23,17 @@ use super::object::GroupMeeting;
 impl Process {
     /// Whether a peer is of another world.
     #[inline]
-    pub fn is_foreign(&self, peer: Peer) -> bool {
+    pub(crate) fn is_foreign(&self, peer: Peer) -> bool {
         self.job.as_ref().is_some_and(|job| peer >= job.size)
     }
 
     /// The world of a peer and its rank there: what it is called in every process.
-    pub fn identity_of(&self, peer: Peer) -> (u64, u32) {
+    pub(crate) fn identity_of(&self, peer: Peer) -> (u64, u32) {
         self.abroad().map_or((0, peer), |tcp| tcp.name_of(peer))
     }
 
     /// The number of a peer's host in its world.
-    pub fn host_of(&self, peer: Peer) -> u32 {
+    pub(crate) fn host_of(&self, peer: Peer) -> u32 {
         match self.worlds.hosts.get(&peer) {
             Some(host) => *host,
             None => self.job.as_ref().map_or(0, |job| job.host_of(peer)),
@@ -41,41 +41,41 @@ impl Process {
     }
 
     /// The way to other worlds, once it is open.
-    pub fn abroad(&self) -> Option<&Tcp> {
+    pub(crate) fn abroad(&self) -> Option<&Tcp> {
         self.engine_ref()?.transport_ref().abroad()
     }
 
     /// The same, to change it.
-    pub fn abroad_mut(&mut self) -> Option<&mut Tcp> {
+    pub(crate) fn abroad_mut(&mut self) -> Option<&mut Tcp> {
         self.engine_mut()?.transport().abroad_mut()
     }
 
     /// Whether the local group comes first where both sides of an intercommunicator must choose alike: the one with the first process,
     /// by world and rank.
-    pub fn comes_first(&self, local: &Group, remote: &Group) -> bool {
+    pub(crate) fn comes_first(&self, local: &Group, remote: &Group) -> bool {
         let first = |group: &Group| group.peer(0).map(|peer| self.identity_of(peer));
         first(local) < first(remote)
     }
 
     /// Notes which side of an intercommunicator comes first.
-    pub fn put_sides_in_order(&self, comm: &mut Comm) {
+    pub(crate) fn put_sides_in_order(&self, comm: &mut Comm) {
         comm.comes_first = comm.remote.as_ref().is_none_or(|remote| self.comes_first(&comm.group, remote));
     }
 
     /// A color that the processes of a communicator have in common which share this one's host, as far as their world tells.
-    pub fn host_color(&self, comm: MPI_Comm) -> Result<i32> {
+    pub(crate) fn host_color(&self, comm: MPI_Comm) -> Result<i32> {
         let this = self.comm(comm)?;
         let members = this.group.members().chain(this.remote.iter().flat_map(Group::members));
         Ok(self.host_among(members) as i32)
     }
 
     /// A number below 2^31 that those of some processes have in common which are of this one's world and host.
-    pub fn host_among(&self, members: impl IntoIterator<Item = Peer>) -> u32 {
+    pub(crate) fn host_among(&self, members: impl IntoIterator<Item = Peer>) -> u32 {
         self.number_among(members, self.host())
     }
 
     /// A number below 2^31 for one that processes of this one's world have in common: another one where the members are of several worlds.
-    pub fn number_among(&self, members: impl IntoIterator<Item = Peer>, number: u32) -> u32 {
+    pub(crate) fn number_among(&self, members: impl IntoIterator<Item = Peer>, number: u32) -> u32 {
         if !members.into_iter().any(|member| self.is_foreign(member)) {
             return number;
         }
@@ -85,7 +85,7 @@ impl Process {
     }
 
     /// Makes a process of another world a peer, or finds it; one of this world is one already.
-    pub fn add_peer(&mut self, who: &tern_tcp::Foreigner, host: u32) -> Result<Peer> {
+    pub(crate) fn add_peer(&mut self, who: &tern_tcp::Foreigner, host: u32) -> Result<Peer> {
         let bad =
             |error: io::Error| fail(MPI_ERR_OTHER, format!("what another world tells of itself: {error}"));
         let tcp = self.abroad_mut().ok_or_else(|| fail(MPI_ERR_OTHER, "this process has no network"))?;
@@ -118,11 +118,11 @@ impl Process {
 
 /// Numbers hosts of several worlds in the order in which they are asked for.
 #[derive(Default)]
-pub struct Hosts(BTreeMap<(u64, u32), u32>);
+pub(crate) struct Hosts(BTreeMap<(u64, u32), u32>);
 
 impl Hosts {
     /// The number of a peer's host: the same in every process that asks for the same peers in the same order.
-    pub fn number(&mut self, process: &Process, peer: Peer) -> u32 {
+    pub(crate) fn number(&mut self, process: &Process, peer: Peer) -> u32 {
         let world = if process.is_foreign(peer) { process.identity_of(peer).0 } else { process.own_world() };
         let next = self.0.len() as u32;
         *self.0.entry((world, process.host_of(peer))).or_insert(next)
@@ -190,7 +190,7 @@ impl Directory for Nobody {
 }
 
 /// Parts from the processes that this one has nothing in common with any more, all of which do the same now.
-pub fn part(call: &'static str) {
+pub(crate) fn part(call: &'static str) {
     let mut process = enter();
     if process.worlds.hosts.is_empty() {
         return;
@@ -229,7 +229,7 @@ fn tell_why_not_near(process: &mut Process) {
 
 /// Nobody goes while a world that is still connected may need it (MPI 5.0 section 11.2.2): those who met for their groups wait for each
 /// other.
-pub fn leave_together(call: &'static str) -> Result {
+pub(crate) fn leave_together(call: &'static str) -> Result {
     let meetings = {
         let mut process = enter();
         tell_why_not_near(&mut process);
@@ -254,12 +254,12 @@ pub fn leave_together(call: &'static str) -> Result {
 }
 
 /// Whether the fabric carries messages to other worlds.
-pub fn watches(fabric: &Fabric) -> bool {
+pub(crate) fn watches(fabric: &Fabric) -> bool {
     fabric.abroad().is_some_and(Tcp::has_foreigners)
 }
 
 /// A number that nobody can foresee.
-pub fn chance() -> u64 {
+pub(crate) fn chance() -> u64 {
     let secret = tern_job::job::fresh_secret().unwrap_or_default();
     secret.first_chunk().map_or(0, |word| u64::from_le_bytes(*word))
 }

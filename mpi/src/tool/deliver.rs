@@ -18,13 +18,13 @@ thread_local! {
 }
 
 /// This thread never calls the tool's functions: it is not the program's.
-pub fn keep_quiet() {
+pub(crate) fn keep_quiet() {
     QUIET.set(true);
 }
 
 /// Tells the tool of what has happened, unless this thread may not or another one does.
 #[cold]
-pub fn deliver() {
+pub(crate) fn deliver() {
     if QUIET.get() || TELLING.swap(true, Ordering::Acquire) {
         return;
     }

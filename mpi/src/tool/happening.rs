@@ -96,7 +96,7 @@ static QUEUE: Mutex<EventQueue> = Mutex::new(EventQueue { waiting: VecDeque::new
 
 /// Whether somebody listens.
 #[inline]
-pub fn is_heard() -> bool {
+pub(crate) fn is_heard() -> bool {
     HEARD.load(Ordering::Relaxed)
 }
 
@@ -107,7 +107,7 @@ pub(super) fn set_heard(heard: bool) {
 
 /// Takes along what has happened.
 #[cold]
-pub fn collect(engine: &mut ProcessEngine) {
+pub(crate) fn collect(engine: &mut ProcessEngine) {
     let (events, dropped) = engine.take_tool_events();
     let changes = engine.transport().take_changes().map(|(peer, change)| {
         let kind = match change {

@@ -27,9 +27,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use crate::core::boundary::Out;
 use crate::core::process::{self, LockGuard, Process};
 use crate::limits::LOOKS_MAX;
-pub use deliver::{deliver, keep_quiet};
-pub use happening::{collect, is_heard};
-pub use numbers::lines;
+pub(crate) use deliver::{deliver, keep_quiet};
+pub(crate) use happening::{collect, is_heard};
+pub(crate) use numbers::lines;
 use state::{HANDLES_START, ToolResult, Tools, enter, lock};
 
 use tern_abi::*;
@@ -38,7 +38,7 @@ use tern_abi::*;
 static IN_USE: AtomicBool = AtomicBool::new(false);
 
 /// Whether messages are to be counted, and the lock to be used.
-pub fn is_in_use() -> bool {
+pub(crate) fn is_in_use() -> bool {
     IN_USE.load(Ordering::Relaxed)
 }
 
@@ -52,7 +52,7 @@ fn watch() {
 }
 
 /// Counts messages from now on, if MPI runs.
-pub fn count(process: &mut Process) {
+pub(crate) fn count(process: &mut Process) {
     process.checks.watched = true;
     if let Some(engine) = process.engine_mut() {
         engine.count();

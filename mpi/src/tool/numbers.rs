@@ -431,7 +431,7 @@ pub(super) const NUMBERS: &[Number] = &[
 ];
 
 /// The numbers of this rank that are not zero, a line each: for `mpirun --stats`.
-pub fn lines(process: &Process) -> Vec<String> {
+pub(crate) fn lines(process: &Process) -> Vec<String> {
     let view = NumbersView::of(process);
     let shown = NUMBERS.iter().filter_map(|number| match number.source {
         NumberSource::Rank(read) if number.kind != NumberKind::Level => Some((number.name, read(&view))),

@@ -1,11 +1,11 @@
 //! Chapter 8: virtual topologies. One file for each kind; the collectives over them are in `neighbor.rs`.
 
-pub mod cart;
-pub mod dims;
-pub mod dist_graph;
-pub mod graph;
-pub mod neighbors;
-pub mod object;
+pub(crate) mod cart;
+pub(crate) mod dims;
+pub(crate) mod dist_graph;
+pub(crate) mod graph;
+pub(crate) mod neighbors;
+pub(crate) mod object;
 mod order;
 
 use std::ffi::c_int;

@@ -6,7 +6,7 @@ use tern_abi::MPI_ERR_TOPOLOGY;
 use tern_coll::Neighbors;
 
 /// The neighbors of this process, for a collective.
-pub fn neighbors(comm: &Comm) -> Result<Neighbors<'_>> {
+pub(crate) fn neighbors(comm: &Comm) -> Result<Neighbors<'_>> {
     match &comm.topology {
         Some(topology) => Ok(topology.neighbors()),
         None => Err(fail(

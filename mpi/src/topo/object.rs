@@ -6,7 +6,7 @@ use tern_coll::{Neighbors, Pairing};
 
 /// The topology of a communicator, as one process sees it.
 #[derive(Debug)]
-pub struct Topology {
+pub(crate) struct Topology {
     pub(super) kind: TopologyKind,
     pub(super) sources: Vec<Option<u32>>,
     pub(super) destinations: Vec<Option<u32>>,
@@ -43,21 +43,21 @@ impl Topology {
 /// The lengths of the dimensions of a grid, and which of them are rings. Ranks are in row-major order: the last
 /// dimension runs fastest.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Grid {
+pub(crate) struct Grid {
     pub(super) dims: Vec<u32>,
     pub(super) periods: Vec<bool>,
 }
 
 /// A graph in the standard's form: the neighbors of all nodes, one node after another, and where each node's end.
 #[derive(Debug)]
-pub struct Graph {
+pub(crate) struct Graph {
     pub(super) index: Vec<c_int>,
     pub(super) edges: Vec<c_int>,
 }
 
 /// The weights of a process's edges, in the order of its neighbors.
 #[derive(Debug)]
-pub struct Weights {
+pub(crate) struct Weights {
     pub(super) sources: Vec<c_int>,
     pub(super) destinations: Vec<c_int>,
 }

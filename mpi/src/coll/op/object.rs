@@ -6,7 +6,7 @@ use tern_abi::*;
 
 /// A function of the program's that combines elements.
 #[derive(Clone, Copy, Debug)]
-pub enum UserFunction {
+pub(crate) enum UserFunction {
     /// With an `int` count.
     Small(MPI_User_function),
     /// With an `MPI_Count` count.
@@ -15,7 +15,7 @@ pub enum UserFunction {
 
 impl UserFunction {
     /// Where the function is.
-    pub fn address(self) -> usize {
+    pub(crate) fn address(self) -> usize {
         match self {
             UserFunction::Small(function) => function as usize,
             UserFunction::Large(function) => function as usize,
@@ -25,7 +25,7 @@ impl UserFunction {
 
 /// An operation of the program's.
 #[derive(Clone, Copy, Debug)]
-pub struct UserOp {
+pub(crate) struct UserOp {
     /// The function.
     pub function: UserFunction,
     /// Whether the order of operands may be changed.
@@ -33,11 +33,11 @@ pub struct UserOp {
 }
 
 /// All operations of the program's.
-pub struct Ops(pub Table<UserOp>);
+pub(crate) struct Ops(pub Table<UserOp>);
 
 impl Ops {
     /// None but the predefined.
-    pub const fn new() -> Self {
+    pub(crate) const fn new() -> Self {
         Ops(Table::new(HandleKind::Op))
     }
 }

@@ -6,7 +6,7 @@ use tern_transport::{Medium, TransportConfig, TransportSetting};
 
 /// What has been found out.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub enum MulticastVerdict {
+pub(crate) enum MulticastVerdict {
     /// There is nothing to find out, and why.
     Unasked(&'static str),
     /// Nobody has asked yet.
@@ -20,7 +20,7 @@ pub enum MulticastVerdict {
 
 /// By what multicasts go.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct MulticastRoute {
+pub(crate) struct MulticastRoute {
     pub(super) medium: Medium,
     /// Of the interface of this node.
     pub(super) address: IpAddr,
@@ -38,7 +38,7 @@ impl MulticastRoute {
 pub(super) const IN_CLEAR: &str = "its datagrams are authenticated, but not encrypted as TERN_ENCRYPT=1 asks";
 
 /// Whether a job asks at all.
-pub fn wanted(config: &TransportConfig, size: u32, hosts: u32) -> MulticastVerdict {
+pub(crate) fn wanted(config: &TransportConfig, size: u32, hosts: u32) -> MulticastVerdict {
     if size == 1 {
         return MulticastVerdict::Unasked("there is one rank");
     }

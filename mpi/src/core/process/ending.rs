@@ -3,14 +3,14 @@
 use super::guard::enter_anyway;
 
 /// Says why this process ends, in one piece: whoever dies next shall not leave half a line.
-pub fn complain(message: &str) {
+pub(crate) fn complain(message: &str) {
     use std::io::Write;
     let _ = std::io::stderr().write_all(format!("tern: {message}\n").as_bytes());
 }
 
 /// The error handler says that the job (or, with `comm_only`, the communicator's processes) must end.
 #[cold]
-pub fn die(code: i32, message: &str, comm_only: bool) -> ! {
+pub(crate) fn die(code: i32, message: &str, comm_only: bool) -> ! {
     // The launcher ends this process, too, once it is told.
     crate::core::stdio::flush_streams();
     let process = enter_anyway();

@@ -26,7 +26,7 @@ static LOCK: RawMutex = RawMutex::INIT;
 /// Which threads may be in the library at once.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(u8)]
-pub enum Threads {
+pub(crate) enum Threads {
     /// One. No lock is used.
     One,
     /// One of the program's, and the library's own.
@@ -39,20 +39,20 @@ pub enum Threads {
 static THREADS: AtomicU8 = AtomicU8::new(Threads::Several as u8);
 
 /// Decides which threads may be in the library at once. Called by `MPI_Init_thread`, alone.
-pub fn allow(threads: Threads) {
+pub(crate) fn allow(threads: Threads) {
     THREADS.store(threads as u8, Ordering::Release);
 }
 
 /// Whether the lock is used.
 #[inline]
-pub fn threaded() -> bool {
+pub(crate) fn threaded() -> bool {
     THREADS.load(Ordering::Relaxed) != Threads::One as u8
 }
 
 /// Whether several threads of the program may be in the library: whoever spins lets them in. The library's own thread stays out while a
 /// call makes progress.
 #[inline]
-pub fn several() -> bool {
+pub(crate) fn several() -> bool {
     THREADS.load(Ordering::Relaxed) == Threads::Several as u8
 }
 
@@ -63,7 +63,7 @@ fn is_for_ours_alone() -> bool {
 }
 
 /// From now on the lock is used: threads that are not the program's may look. No thread is in the library without it.
-pub fn use_lock() {
+pub(crate) fn use_lock() {
     let (one, ours) = (Threads::One as u8, Threads::OneAndOurs as u8);
     let _ = THREADS.compare_exchange(one, ours, Ordering::AcqRel, Ordering::Relaxed);
 }
@@ -78,7 +78,7 @@ static CALLER: AtomicUsize = AtomicUsize::new(0);
 thread_local!(static IS_OURS: Cell<bool> = const { Cell::new(false) });
 
 /// This thread is the library's own: it may be in the library beside one of the program's.
-pub fn be_ours() {
+pub(crate) fn be_ours() {
     IS_OURS.set(true);
 }
 
@@ -88,7 +88,7 @@ fn thread_token() -> usize {
 }
 
 /// The right to use the process's state.
-pub struct LockGuard {
+pub(crate) struct LockGuard {
     locked: bool,
     /// [`BUSY`] is this guard's, or [`CALLER`] where the lock is used.
     counted: bool,
@@ -100,7 +100,7 @@ pub struct LockGuard {
 /// Enters the library. A thread that is in it already must not enter again: with assertions on, that is a panic.
 #[inline]
 #[cfg_attr(debug_assertions, track_caller)]
-pub fn enter() -> LockGuard {
+pub(crate) fn enter() -> LockGuard {
     holder::assert_absent();
     if threaded() {
         let counted = is_for_ours_alone() && come_as_the_only_one();
@@ -118,7 +118,7 @@ pub fn enter() -> LockGuard {
 /// Enters the library where no lock is used and nobody is in it, for what takes no time; `None` otherwise.
 #[inline(always)]
 #[cfg_attr(debug_assertions, track_caller)]
-pub fn enter_alone() -> Option<LoneGuard> {
+pub(crate) fn enter_alone() -> Option<LoneGuard> {
     holder::assert_absent();
     if threaded() || BUSY.load(Ordering::Relaxed) {
         return None;
@@ -129,7 +129,7 @@ pub fn enter_alone() -> Option<LoneGuard> {
 }
 
 /// As [`LockGuard`], without anything to remember: it neither sleeps nor hands the library to another thread.
-pub struct LoneGuard(PhantomData<*mut ()>);
+pub(crate) struct LoneGuard(PhantomData<*mut ()>);
 
 impl Deref for LoneGuard {
     type Target = Process;
@@ -201,7 +201,7 @@ fn come_back_or_meet_another() {
 /// A thread enters the library while another is in it, and no lock keeps them apart. A thread that comes back from its own
 /// sleep has met itself.
 #[cold]
-pub fn meet_another(oneself: bool) {
+pub(crate) fn meet_another(oneself: bool) {
     if !oneself {
         die(tern_abi::MPI_ERR_OTHER, &threads::encounter(), false);
     }
@@ -225,7 +225,7 @@ fn come_as_the_only_one() -> bool {
 
 /// For so long, whatever thread enters meets another one, where no lock is used: this one, which has found the state wrong. Whether
 /// this one has met another, which sleeps in a call.
-pub fn bar_others(time: Duration) -> bool {
+pub(crate) fn bar_others(time: Duration) -> bool {
     let since = Instant::now();
     while !threaded() && since.elapsed() < time {
         // Again and again: whoever is inside takes the mark away when it leaves.
@@ -248,7 +248,7 @@ fn fall_asleep() {
 
 /// Enters the library for a call that any thread may make at any time, whatever level was asked for (MPI 5.0 section 11.4.1).
 #[cfg_attr(debug_assertions, track_caller)]
-pub fn enter_anyway() -> LockGuard {
+pub(crate) fn enter_anyway() -> LockGuard {
     holder::assert_absent();
     if threaded() {
         LOCK.lock();
@@ -259,12 +259,12 @@ pub fn enter_anyway() -> LockGuard {
 }
 
 /// Enters the library unless somebody else is in it, where the lock is used.
-pub fn try_enter() -> Option<LockGuard> {
+pub(crate) fn try_enter() -> Option<LockGuard> {
     (threaded() && LOCK.try_lock()).then(|| entered(false))
 }
 
 /// Enters the library unless somebody is in it: another thread, or this one, which a signal has interrupted.
-pub fn try_look() -> Option<LockGuard> {
+pub(crate) fn try_look() -> Option<LockGuard> {
     if threaded() {
         return try_enter();
     }
@@ -272,7 +272,7 @@ pub fn try_look() -> Option<LockGuard> {
 }
 
 /// As [`use_lock`], unless a thread is in the library without it.
-pub fn use_lock_if_idle() {
+pub(crate) fn use_lock_if_idle() {
     if !BUSY.load(Ordering::Relaxed) {
         use_lock();
     }
@@ -343,7 +343,7 @@ fn leave_locked(events: u64, sleeps: bool, counted: bool) {
 
 impl LockGuard {
     /// The thread leaves to sleep, counted among the sleepers, and needs no waking for what it has seen.
-    pub fn leave_to_sleep(mut self) {
+    pub(crate) fn leave_to_sleep(mut self) {
         self.sleeps = true;
     }
 
@@ -378,7 +378,7 @@ impl LockGuard {
 }
 
 /// The state of a child that has just been forked.
-pub fn in_forked_child(change: impl FnOnce(&mut Process)) {
+pub(crate) fn in_forked_child(change: impl FnOnce(&mut Process)) {
     BUSY.store(false, Ordering::Relaxed);
     CALLER.store(0, Ordering::Relaxed);
     // SAFETY: the child has one thread. It forked outside the library, or in one of the program's functions that the library
@@ -390,7 +390,7 @@ pub fn in_forked_child(change: impl FnOnce(&mut Process)) {
 ///
 /// # Safety
 /// Nothing is changed, and the process ends before another thread is served.
-pub unsafe fn state_after_fault() -> &'static Process {
+pub(crate) unsafe fn state_after_fault() -> &'static Process {
     // SAFETY: the caller's promise.
     unsafe { &*PROCESS.0.get() }
 }

@@ -11,7 +11,7 @@ use tern_settings::Environment;
 use tern_transport::{Doorbell, Medium, Transport, TransportConfig, TransportSetting};
 
 /// How this process waits.
-pub struct ProcessWaits {
+pub(crate) struct ProcessWaits {
     /// The doorbell of this rank.
     pub bell: Option<Arc<dyn Doorbell>>,
     /// Threads of this process that sleep in a call.
@@ -52,7 +52,7 @@ pub struct ProcessWaits {
 
 impl ProcessWaits {
     /// As before the settings are read.
-    pub const fn new() -> Self {
+    pub(crate) const fn new() -> Self {
         ProcessWaits {
             bell: None,
             sleepers: 0,
@@ -78,7 +78,7 @@ impl ProcessWaits {
 
 impl ProcessWaits {
     /// As the fabric, the cores of this host and the settings want it. What waits have taught is forgotten.
-    pub fn settle(&mut self, fabric: &Fabric, cores: &CoreBudget, environment: &Environment) {
+    pub(crate) fn settle(&mut self, fabric: &Fabric, cores: &CoreBudget, environment: &Environment) {
         self.bell = Some(fabric.doorbell());
         self.oversubscribed = cores.is_oversubscribed();
         self.polls_per_yield = wait::polls_per_yield(fabric);
@@ -94,7 +94,7 @@ impl ProcessWaits {
 }
 
 /// `TERN_CHECK`: which checks are on.
-pub struct Checks {
+pub(crate) struct Checks {
     /// Types of messages.
     pub types: bool,
     /// Threads. The lock is used then, whatever level was asked for.
@@ -109,12 +109,12 @@ pub struct Checks {
 
 impl Checks {
     /// None is on.
-    pub const fn new() -> Self {
+    pub(crate) const fn new() -> Self {
         Checks { types: false, threads: false, collectives: false, windows: false, watched: false }
     }
 
     /// As the settings want it.
-    pub fn of(environment: &Environment) -> Self {
+    pub(crate) fn of(environment: &Environment) -> Self {
         let types = environment.engine.check_types;
         Checks {
             types,
@@ -127,7 +127,7 @@ impl Checks {
 }
 
 /// What is known of multicast.
-pub struct MulticastState {
+pub(crate) struct MulticastState {
     /// Whether it works.
     pub verdict: MulticastVerdict,
     /// What multicasts shall go by.
@@ -138,19 +138,19 @@ pub struct MulticastState {
 
 impl MulticastState {
     /// Nobody has asked yet.
-    pub const fn new() -> Self {
+    pub(crate) const fn new() -> Self {
         MulticastState { verdict: MulticastVerdict::Open, medium: Medium::Udp, ranks_apart: false }
     }
 
     /// As the settings and the job want it.
-    pub fn settle(&mut self, transport: &TransportConfig, job: &Job) {
+    pub(crate) fn settle(&mut self, transport: &TransportConfig, job: &Job) {
         self.verdict = multicast::wanted(transport, job.size, job.hosts);
         self.medium = transport.multicast;
     }
 }
 
 /// What the choice of collective algorithms needs to know.
-pub struct CollectiveState {
+pub(crate) struct CollectiveState {
     /// `TERN_TRANSPORT`.
     pub transport: TransportSetting,
     /// `TERN_COPIES`, as it is on this node.
@@ -165,7 +165,7 @@ pub struct CollectiveState {
 
 impl CollectiveState {
     /// As before the settings are read.
-    pub const fn new() -> Self {
+    pub(crate) const fn new() -> Self {
         CollectiveState {
             transport: TransportSetting::Auto,
             by_cells: false,
@@ -176,7 +176,7 @@ impl CollectiveState {
     }
 
     /// As the settings want it.
-    pub fn settle(&mut self, transport: &TransportConfig) {
+    pub(crate) fn settle(&mut self, transport: &TransportConfig) {
         self.transport = transport.transport;
         self.by_cells = transport.copies.by_cells();
     }

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU8, Ordering};
 /// How far this process is (MPI 5.0 section 11.2).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(u8)]
-pub enum Phase {
+pub(crate) enum Phase {
     /// `MPI_Init` has not been called.
     Before,
     /// Initialized.
@@ -19,7 +19,7 @@ pub enum Phase {
 static PHASE: AtomicU8 = AtomicU8::new(Phase::Before as u8);
 
 /// How far this process is.
-pub fn phase() -> Phase {
+pub(crate) fn phase() -> Phase {
     match PHASE.load(Ordering::Acquire) {
         0 => Phase::Before,
         1 => Phase::Running,
@@ -29,6 +29,6 @@ pub fn phase() -> Phase {
 }
 
 /// The process has come so far.
-pub fn set_phase(phase: Phase) {
+pub(crate) fn set_phase(phase: Phase) {
     PHASE.store(phase as u8, Ordering::Release);
 }

@@ -25,7 +25,7 @@ pub(super) fn thread() -> std::sync::MutexGuard<'static, Option<JoinHandle<()>>>
 
 /// Whoever leaves the library: the thread goes on if it has something to do.
 #[inline]
-pub fn leaving(process: &mut Process) {
+pub(crate) fn leaving(process: &mut Process) {
     match STATE.load(Ordering::Relaxed) {
         PARKED => wake(process),
         SLEEPS => rouse(process),
@@ -78,7 +78,7 @@ pub(super) fn serves_others(process: &Process) -> bool {
 }
 
 /// Whether there is a thread.
-pub fn runs() -> bool {
+pub(crate) fn runs() -> bool {
     thread().is_some()
 }
 

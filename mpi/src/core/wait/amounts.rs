@@ -5,19 +5,19 @@ use tern_fabric::Fabric;
 use tern_job::CoreBudget;
 
 /// Empty polls for which a wait spins at most: they take about as long whatever a poll costs.
-pub fn spin_polls_max(fabric: &Fabric) -> u32 {
+pub(crate) fn spin_polls_max(fabric: &Fabric) -> u32 {
     if fabric.is_networked() { SPIN_POLLS_NETWORK_MAX } else { SPIN_POLLS_MAX }
 }
 
 /// Polls of a blocking receive before it needs a request: none to spare where another rank needs this core, or each is a system call.
-pub fn polls_at_once(fabric: &Fabric, oversubscribed: bool) -> u32 {
+pub(crate) fn polls_at_once(fabric: &Fabric, oversubscribed: bool) -> u32 {
     let calls_system = fabric.is_networked() && !fabric.has_local_ranks();
     if oversubscribed || calls_system { 1 } else { POLLS_AT_ONCE_MAX }
 }
 
 /// Empty polls after which a wait that spins offers the core to others: where messages come over a network, since ranks of what seem to
 /// be several nodes may share it. 0: it does not.
-pub fn polls_per_yield(fabric: &Fabric) -> u32 {
+pub(crate) fn polls_per_yield(fabric: &Fabric) -> u32 {
     match (fabric.is_networked(), fabric.has_local_ranks()) {
         (false, _) => 0,
         (true, false) => POLLS_PER_YIELD,
@@ -26,7 +26,7 @@ pub fn polls_per_yield(fabric: &Fabric) -> u32 {
 }
 
 /// Yields before a wait sleeps.
-pub fn yields_max(cores: &CoreBudget) -> u32 {
+pub(crate) fn yields_max(cores: &CoreBudget) -> u32 {
     if !cores.is_oversubscribed() {
         return YIELDS_MAX;
     }

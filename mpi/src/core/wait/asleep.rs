@@ -4,7 +4,7 @@ use super::waiting::Waiting;
 
 /// Waits of threads that have slept long, the longest first.
 #[derive(Debug, Default)]
-pub struct Asleep {
+pub(crate) struct Asleep {
     pub(super) waits: Vec<Wait>,
     /// The number of the next.
     next: u64,
@@ -22,7 +22,7 @@ pub(super) struct Wait {
 
 impl Asleep {
     /// Nobody's.
-    pub const fn new() -> Self {
+    pub(crate) const fn new() -> Self {
         Asleep { waits: Vec::new(), next: 0 }
     }
 

@@ -13,6 +13,6 @@ pub(super) fn count_waits(more: i32) {
 
 /// Whether a call waits, awake. Those that sleep wake for what arrives, not for what another thread has left behind.
 #[inline]
-pub fn is_anybody_awake() -> bool {
+pub(crate) fn is_anybody_awake() -> bool {
     WAITS.load(Ordering::Relaxed) > 0
 }

@@ -4,7 +4,7 @@ use crate::limits::{ASKS_PER_LOOK_MAX, LOOK_EVERY, PUBLISH_AFTER, SELDOM};
 
 /// When to look at the clock, and since when nothing has come.
 #[derive(Debug)]
-pub struct Polling {
+pub(crate) struct Polling {
     /// The number of the poll at which to look.
     pub look_at: u64,
     /// Polls from a look to the next.
@@ -21,7 +21,7 @@ pub struct Polling {
 
 impl Polling {
     /// Nothing has been asked for.
-    pub const fn new() -> Self {
+    pub(crate) const fn new() -> Self {
         Polling { look_at: 0, step: 1, looked_at: 0, looked_ns: 0, told_ns: 0, since_ns: 0, completions: 0 }
     }
 

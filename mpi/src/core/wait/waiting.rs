@@ -5,7 +5,7 @@ use tern_job::status_page::{ANY_PEER, NO_PEER, NO_ROOT, NO_TAG};
 
 /// What a call waits for, for a person.
 #[derive(Clone, Debug)]
-pub struct Waiting {
+pub(crate) struct Waiting {
     /// The call.
     pub call: &'static str,
     /// Rank in the communicator, [`ANY_PEER`] or [`NO_PEER`].
@@ -32,7 +32,7 @@ pub struct Waiting {
 
 impl Waiting {
     /// In a call of which nothing more is known.
-    pub fn on(call: &'static str) -> Self {
+    pub(crate) fn on(call: &'static str) -> Self {
         Waiting {
             call,
             peer: NO_PEER,
@@ -49,23 +49,23 @@ impl Waiting {
     }
 
     /// In a collective.
-    pub fn collective(call: &'static str, context: u64) -> Self {
+    pub(crate) fn collective(call: &'static str, context: u64) -> Self {
         Waiting { context: Some(context), collective: call, ..Waiting::on(call) }
     }
 
     /// In a call that sends to or receives from a peer; wildcards as in the standard.
-    pub fn message(call: &'static str, context: u64, peer: i32, tag: i32, bytes: u64) -> Self {
+    pub(crate) fn message(call: &'static str, context: u64, peer: i32, tag: i32, bytes: u64) -> Self {
         let peer = if peer == tern_abi::MPI_ANY_SOURCE { ANY_PEER } else { peer };
         Waiting { peer, tag, context: Some(context), bytes: Some(bytes), ..Waiting::on(call) }
     }
 
     /// For a message to this rank.
-    pub fn to_receive(self) -> Self {
+    pub(crate) fn receiving(self) -> Self {
         Waiting { receives: true, ..self }
     }
 
     /// For this request.
-    pub fn of(self, request: MPI_Request) -> Self {
+    pub(crate) fn of(self, request: MPI_Request) -> Self {
         Waiting { requests: vec![request], ..self }
     }
 }

@@ -9,7 +9,7 @@ use tern_job::CoreBudget;
 ///
 /// So does a rank that copies much, once. Therefore a single dear yield counts little, and each one after it more, until many
 /// cheap ones have come in between.
-pub struct Yielding {
+pub(crate) struct Yielding {
     /// A yield that took longer is dear.
     dear: Duration,
     /// Waits that are still to sleep without a yield.
@@ -24,7 +24,7 @@ pub struct Yielding {
 
 impl Yielding {
     /// Nothing learnt yet.
-    pub const fn new() -> Self {
+    pub(crate) const fn new() -> Self {
         Yielding {
             dear: YIELD_DEAR,
             waits_without: 0,
@@ -35,7 +35,7 @@ impl Yielding {
     }
 
     /// Where ranks share these cores: each of many that share one may have copied much in its turn.
-    pub fn on(cores: &CoreBudget) -> Self {
+    pub(crate) fn on(cores: &CoreBudget) -> Self {
         let further = cores.ranks_per_core().saturating_sub(YIELD_DEAR_RANKS);
         Yielding { dear: YIELD_DEAR + YIELD_DEAR_PER_RANK * further, ..Yielding::new() }
     }

@@ -6,7 +6,7 @@ use std::ffi::c_int;
 use tern_abi::*;
 
 /// Error classes, codes and strings that the program has added, and the last message of each class.
-pub struct Errors {
+pub(crate) struct Errors {
     /// Class of each added code; a class is a code of its own class.
     pub(super) classes: BTreeMap<c_int, c_int>,
     /// Strings of added codes.
@@ -17,22 +17,22 @@ pub struct Errors {
 
 impl Errors {
     /// None yet.
-    pub const fn new() -> Self {
+    pub(crate) const fn new() -> Self {
         Errors { classes: BTreeMap::new(), strings: BTreeMap::new(), last: BTreeMap::new() }
     }
 
     /// Keeps a message, so that `MPI_Error_string` can say what happened and not only of which class it was.
-    pub fn remember(&mut self, class: c_int, message: &str) {
+    pub(crate) fn remember(&mut self, class: c_int, message: &str) {
         self.last.insert(class, message.to_owned());
     }
 
     /// `MPI_LASTUSEDCODE`.
-    pub fn last_used(&self) -> c_int {
+    pub(crate) fn last_used(&self) -> c_int {
         self.classes.last_key_value().map_or(MPI_ERR_LASTCODE, |(&code, _)| code)
     }
 
     /// The class of a code that the program has added.
-    pub fn class_of_added(&self, code: c_int) -> Option<c_int> {
+    pub(crate) fn class_of_added(&self, code: c_int) -> Option<c_int> {
         self.classes.get(&code).copied()
     }
 

@@ -5,7 +5,7 @@ use crate::core::table::Table;
 use crate::env::hints::Info;
 
 /// All info objects.
-pub struct Infos {
+pub(crate) struct Infos {
     pub(super) made: Table<Info>,
     /// `MPI_INFO_ENV`, from its first use on.
     pub(super) environment: Option<Info>,
@@ -13,7 +13,7 @@ pub struct Infos {
 
 impl Infos {
     /// None but the predefined.
-    pub const fn new() -> Self {
+    pub(crate) const fn new() -> Self {
         Infos { made: Table::new(HandleKind::Info), environment: None }
     }
 }

@@ -7,7 +7,7 @@ use tern_abi::*;
 
 /// A session.
 #[derive(Clone, Debug)]
-pub struct Session {
+pub(crate) struct Session {
     /// Its error handler.
     pub errhandler: MPI_Errhandler,
     /// The kinds of memory that it asks for.
@@ -15,7 +15,7 @@ pub struct Session {
 }
 
 /// All sessions.
-pub struct Sessions {
+pub(crate) struct Sessions {
     pub(super) table: Table<Session>,
     /// The groups and communicators that come from sessions, by handle.
     pub(super) origins: BTreeMap<usize, MPI_Session>,
@@ -23,27 +23,27 @@ pub struct Sessions {
 
 impl Sessions {
     /// None.
-    pub const fn new() -> Self {
+    pub(crate) const fn new() -> Self {
         Sessions { table: Table::new(HandleKind::Session), origins: BTreeMap::new() }
     }
 
     /// The error handler of a session.
-    pub fn errhandler(&self, session: MPI_Session) -> Option<MPI_Errhandler> {
+    pub(crate) fn errhandler(&self, session: MPI_Session) -> Option<MPI_Errhandler> {
         self.table.get(session.0).map(|session| session.errhandler)
     }
 
     /// Whether there is none.
-    pub fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         self.table.iter().next().is_none()
     }
 
     /// The session that a group or communicator comes from; none if it comes from the world.
-    pub fn origin(&self, handle: usize) -> Option<MPI_Session> {
+    pub(crate) fn origin(&self, handle: usize) -> Option<MPI_Session> {
         self.origins.get(&handle).copied()
     }
 
     /// A group or communicator `child` was made from `parent`. The empty group is everybody's.
-    pub fn inherit(&mut self, parent: usize, child: usize) {
+    pub(crate) fn inherit(&mut self, parent: usize, child: usize) {
         if child != MPI_GROUP_EMPTY.0
             && let Some(session) = self.origin(parent)
         {
@@ -52,7 +52,7 @@ impl Sessions {
     }
 
     /// A group or communicator is gone.
-    pub fn forget(&mut self, handle: usize) {
+    pub(crate) fn forget(&mut self, handle: usize) {
         self.origins.remove(&handle);
     }
 }

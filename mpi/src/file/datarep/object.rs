@@ -11,7 +11,7 @@ use tern_mem::{Datatype, UserBuf};
 
 /// A representation.
 #[derive(Clone)]
-pub enum Representation {
+pub(crate) enum Representation {
     /// As in memory.
     Native,
     /// Here the same: all machines of a job are alike.
@@ -23,7 +23,7 @@ pub enum Representation {
 }
 
 /// A representation that the program has registered.
-pub struct Registered {
+pub(crate) struct Registered {
     pub(super) name: String,
     pub(super) read: Option<Conversion>,
     pub(super) write: Option<Conversion>,
@@ -45,7 +45,7 @@ pub(super) enum Conversion {
 
 impl Representation {
     /// Its name.
-    pub fn name(&self) -> &str {
+    pub(crate) fn name(&self) -> &str {
         match self {
             Representation::Native => "native",
             Representation::Internal => "internal",
@@ -55,12 +55,12 @@ impl Representation {
     }
 
     /// Whether data lie in the file as in memory.
-    pub fn is_plain(&self) -> bool {
+    pub(crate) fn is_plain(&self) -> bool {
         matches!(self, Representation::Native | Representation::Internal)
     }
 
     /// A datatype as the file has it. The program's function is called without the state held.
-    pub fn in_file(&self, datatype: &Arc<Datatype>) -> Result<Arc<Datatype>> {
+    pub(crate) fn in_file(&self, datatype: &Arc<Datatype>) -> Result<Arc<Datatype>> {
         match self {
             Representation::Native | Representation::Internal => Ok(datatype.clone()),
             Representation::External32 => Ok(datatype.in_file(&|basic| basic.external_size() as i64)?),
@@ -111,7 +111,7 @@ fn conversion_failed(code: c_int, which: &str) -> Box<Error> {
 }
 
 /// A buffer of a call, and what it is in the file.
-pub struct ConvertedTransfer {
+pub(crate) struct ConvertedTransfer {
     /// The bytes as the file has them.
     pub buf: UserBuf,
     pub(super) representation: Representation,
@@ -153,7 +153,7 @@ impl ConvertedTransfer {
     }
 
     /// Whether functions of the program's convert it.
-    pub fn is_converted_by_program(&self) -> bool {
+    pub(crate) fn is_converted_by_program(&self) -> bool {
         matches!(self.representation, Representation::Registered(_))
     }
 
@@ -182,7 +182,7 @@ impl ConvertedTransfer {
     }
 
     /// Converts what has been read: so many bytes of the file. Bytes that they are in memory.
-    pub fn finish(&self, bytes: u64, writes: bool) -> Result<u64> {
+    pub(crate) fn finish(&self, bytes: u64, writes: bool) -> Result<u64> {
         let whole = (bytes as i64).checked_div(self.file_size).unwrap_or(0);
         match &self.representation {
             Representation::Native | Representation::Internal => return Ok(bytes),

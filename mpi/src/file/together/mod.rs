@@ -14,8 +14,8 @@ mod pool;
 mod shared;
 mod step;
 
-pub use operation::{CollectiveAccess, CollectiveTransfer, alone};
-pub use step::AccessStep;
+pub(crate) use operation::{CollectiveAccess, CollectiveTransfer, alone};
+pub(crate) use step::AccessStep;
 
 use pool::{SLOTS_MAX, WINDOW_BYTES_MAX, WindowPool};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -24,7 +24,7 @@ use tern_io::{FileSystem, Hints, PoolState, plan};
 use tern_shm::{JobMemory, Reservation};
 
 /// What collective accesses of a file go by.
-pub struct Together {
+pub(crate) struct Together {
     /// The ranks that aggregate, or on one host those that give memory for windows.
     pub aggregators: Vec<u32>,
     /// Bytes of a window.
@@ -50,7 +50,7 @@ struct AccessOrder {
 }
 
 /// What a rank offers for windows that all share, before it knows whether all do.
-pub struct PoolOffer {
+pub(crate) struct PoolOffer {
     memory: Option<Arc<JobMemory>>,
     own: Option<Reservation>,
     is_giver: bool,
@@ -58,7 +58,7 @@ pub struct PoolOffer {
 
 impl Together {
     /// Of a file that is being opened, by the same hints at all ranks.
-    pub fn new(hosts: &[u32], filesystem: FileSystem, hints: &Hints) -> Together {
+    pub(crate) fn new(hosts: &[u32], filesystem: FileSystem, hints: &Hints) -> Together {
         let align = hints.cb_block_size.or(hints.striping_unit).unwrap_or(ALIGN_BYTES);
         let one_host = hosts.iter().all(|host| *host == hosts[0]);
         let count = hints.cb_nodes.unwrap_or_else(|| usual_count(hosts, one_host)).min(hosts.len() as u64);
@@ -75,7 +75,7 @@ impl Together {
     }
 
     /// What a rank offers to the others, of memory that all of one host can share.
-    pub fn offer(&self, rank: u32, memory: Option<Arc<JobMemory>>) -> PoolOffer {
+    pub(crate) fn offer(&self, rank: u32, memory: Option<Arc<JobMemory>>) -> PoolOffer {
         let is_giver = self.aggregators.contains(&rank);
         let bytes = pool::bytes(self.window_bytes as usize, self.slots);
         let own = memory.as_ref().filter(|_| is_giver).and_then(|memory| memory.reserve(bytes).ok());
@@ -83,7 +83,7 @@ impl Together {
     }
 
     /// Takes what all have told. Whether it worked at this rank.
-    pub fn accept(&mut self, offer: PoolOffer, told: &[[u64; 2]]) -> bool {
+    pub(crate) fn accept(&mut self, offer: PoolOffer, told: &[[u64; 2]]) -> bool {
         let Some(memory) = offer.memory.filter(|_| told.iter().all(|words| words[0] == 1)) else {
             return false;
         };
@@ -94,12 +94,12 @@ impl Together {
     }
 
     /// Some rank could not: all go the other way.
-    pub fn refuse(&mut self) {
+    pub(crate) fn refuse(&mut self) {
         self.pool = None;
     }
 
     /// Whether data move through memory that all ranks share.
-    pub fn is_shared(&self) -> bool {
+    pub(crate) fn is_shared(&self) -> bool {
         self.pool.is_some()
     }
 
@@ -125,7 +125,7 @@ impl Together {
 
 impl PoolOffer {
     /// Whether this rank can take part, and where its memory is.
-    pub fn words(&self) -> [u64; 2] {
+    pub(crate) fn words(&self) -> [u64; 2] {
         let is_ready = self.memory.is_some() && (self.own.is_some() || !self.is_giver);
         [u64::from(is_ready), self.own.as_ref().map_or(0, Reservation::place)]
     }

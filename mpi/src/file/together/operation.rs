@@ -21,7 +21,7 @@ use tern_io::{AccessSpan, Moved, Plan, ReadAhead, Storage, Switch, Tuning, View}
 use tern_mem::UserBuf;
 
 /// What a rank wants of a collective access.
-pub struct CollectiveAccess {
+pub(crate) struct CollectiveAccess {
     /// The call.
     pub call: &'static str,
     /// Of this file.
@@ -37,7 +37,7 @@ pub struct CollectiveAccess {
 }
 
 /// A collective access under way.
-pub struct CollectiveTransfer {
+pub(crate) struct CollectiveTransfer {
     access: CollectiveAccess,
     part: StreamPart,
     ticket: u64,
@@ -69,7 +69,7 @@ const WORDS: usize = 7;
 
 impl CollectiveTransfer {
     /// Starts an access. Its part, or why this rank cannot take part, which the others will learn.
-    pub fn new(access: CollectiveAccess, part: Result<StreamPart, Box<Error>>) -> CollectiveTransfer {
+    pub(crate) fn new(access: CollectiveAccess, part: Result<StreamPart, Box<Error>>) -> CollectiveTransfer {
         let nothing = || StreamPart { view: View::bytes(), from: 0, buf: UserBuf::empty() };
         let (part, error) = match part {
             Ok(part) => (part, None),
@@ -80,17 +80,17 @@ impl CollectiveTransfer {
     }
 
     /// Whether this rank cannot take part, and only tells the others.
-    pub fn is_refused(&self) -> bool {
+    pub(crate) fn is_refused(&self) -> bool {
         self.error.is_some()
     }
 
     /// The file.
-    pub fn facts(&self) -> &Arc<FileFacts> {
+    pub(crate) fn facts(&self) -> &Arc<FileFacts> {
         &self.access.facts
     }
 
     /// Makes it, and waits until it is over.
-    pub fn run(mut self) -> (u64, Option<Box<Error>>) {
+    pub(crate) fn run(mut self) -> (u64, Option<Box<Error>>) {
         let (call, context) = (self.access.call, self.access.facts.context);
         loop {
             let waiting = |_: &Process| Waiting::collective(call, context);
@@ -106,12 +106,12 @@ impl CollectiveTransfer {
     }
 
     /// Bytes of this rank that were moved, and its error.
-    pub fn outcome(&mut self) -> (u64, Option<Box<Error>>) {
+    pub(crate) fn outcome(&mut self) -> (u64, Option<Box<Error>>) {
         (self.bytes, self.error.take())
     }
 
     /// Goes as far as it can.
-    pub fn step(&mut self, process: &mut Process) -> AccessStep {
+    pub(crate) fn step(&mut self, process: &mut Process) -> AccessStep {
         let facts = self.access.facts.clone();
         loop {
             match &mut self.stage {
@@ -148,7 +148,7 @@ impl CollectiveTransfer {
     }
 
     /// What was to be done has been done.
-    pub fn worked(&mut self, moved: Moved) {
+    pub(crate) fn worked(&mut self, moved: Moved) {
         if let Some(error) = &moved.error {
             self.number = error.raw_os_error().unwrap_or(libc::EIO);
             let error = of_system(error, &self.access.facts.path);
@@ -267,7 +267,7 @@ fn exchange_bytes(stage: &OperationStage) -> u64 {
 }
 
 /// An access of one rank, under a lock in atomic mode.
-pub fn alone(
+pub(crate) fn alone(
     facts: &FileFacts,
     part: &StreamPart,
     (writes, is_atomic): (bool, bool),

@@ -3,7 +3,7 @@
 use tern_io::Moved;
 
 /// What is to be done next.
-pub enum AccessStep {
+pub(crate) enum AccessStep {
     /// Nothing, until something comes.
     Wait,
     /// This, by somebody who can wait for the file; then [`CollectiveTransfer::worked`](super::CollectiveTransfer::worked).
@@ -14,7 +14,7 @@ pub enum AccessStep {
 
 impl AccessStep {
     /// The aggregator's step, of a rank whose own data have all been moved if it `has_ended`: it ends when both sides have.
-    pub fn of_both(has_ended: bool, aggregator: Option<AccessStep>) -> Option<AccessStep> {
+    pub(crate) fn of_both(has_ended: bool, aggregator: Option<AccessStep>) -> Option<AccessStep> {
         aggregator.filter(|step| has_ended || !matches!(step, AccessStep::Ended))
     }
 }

@@ -5,7 +5,7 @@ use tern_engine::MessageId;
 
 /// A message that a matched probe has taken out.
 #[derive(Clone, Copy, Debug)]
-pub struct Message {
+pub(crate) struct Message {
     /// The engine's number.
     pub id: MessageId,
     /// The communicator that it came on.
