@@ -9,6 +9,13 @@ pub const PACK_PIECE_BYTES: usize = 2048;
 /// Bytes that are copied together for one call: they stay in the second-level cache.
 pub const PACK_BYTES: usize = 512 << 10;
 
+/// Bytes of a block by which data go where the kernel is slow to copy them to their place at once: it stays in the second-level cache with
+/// what it is copied to, and its call costs little beside the copy.
+pub const SHIFTED_BLOCK_BYTES: usize = 64 << 10;
+
+/// Bytes of a page.
+pub const PAGE_BYTES: usize = 4096;
+
 /// Pieces of memory that are looked at to tell how long they are.
 pub const SAMPLE_PIECES: usize = 8;
 

@@ -3,13 +3,14 @@
 use crate::bounce;
 use crate::limits::{
     CALL_BYTES_MAX, EXPECTED_BYTES, PACK_BYTES, PACK_PIECE_BYTES, PIECES_PER_CALL, SAMPLE_PIECES,
+    SHIFTED_BLOCK_BYTES,
 };
 use crate::size_limit;
 use crate::storage::Storage;
 use std::fs::File;
 use std::io;
 use std::os::fd::{AsRawFd, RawFd};
-use tern_mem::{IoVec, UserBuf};
+use tern_mem::{IoVec, UserBuf, is_slow_shift};
 
 /// An open file.
 #[derive(Debug)]
@@ -74,18 +75,54 @@ impl PosixFile {
         }
     }
 
+    /// A read of bytes that go to their places by a block, which lies in its page as they do in the file's. The first and the last go at
+    /// once: the kernel gives an error where they cannot be written, and a copy would be a signal.
+    #[inline(never)]
+    fn read_shifted(&self, buf: &UserBuf, at: usize, len: usize, offset: u64) -> io::Result<usize> {
+        let Some(to) = buf.contiguous_at(at, len).filter(|_| len > 2) else { return Ok(0) };
+        bounce::with(len, offset, |block, place| {
+            let Some(within) = block.contiguous_at(place + 1, len - 2) else { return Ok(0) };
+            // While the kernel copies, the lines come for which the second copy would wait.
+            buf.expect(at, len.min(EXPECTED_BYTES));
+            let piece = |base: *mut u8, len| IoVec { base: base.expose_provenance(), len };
+            let list = [piece(to, 1), piece(within, len - 2), piece(to.wrapping_add(len - 1), 1)];
+            // SAFETY: the pieces are of the buffer, whose maker has promised it, and of the block; `IoVec` has the layout of `iovec`.
+            let bytes =
+                moved(unsafe { libc::preadv(self.fd(), list.as_ptr().cast(), 3, offset as libc::off_t) })?;
+            UserBuf::copy(block, place + 1, buf, at + 1, bytes.saturating_sub(1).min(len - 2));
+            Ok(bytes)
+        })
+    }
+
+    /// A read of bytes that go to their places by such a block, where these have gaps.
+    #[inline(never)]
+    fn read_by_block(&self, buf: &UserBuf, at: usize, len: usize, offset: u64) -> io::Result<usize> {
+        bounce::with(len, offset, |block, place| {
+            // While the kernel copies, the lines come for which the second copy would wait.
+            buf.expect(at, len.min(EXPECTED_BYTES));
+            let bytes = self.read(block, place, len, offset)?;
+            UserBuf::copy(block, place, buf, at, bytes);
+            Ok(bytes)
+        })
+    }
+
+    /// A write of bytes that come from their places by such a block. Memory that is not there is an error, as the kernel has it.
+    #[inline(never)]
+    fn write_by_block(&self, buf: &UserBuf, at: usize, len: usize, offset: u64) -> io::Result<usize> {
+        if [at, at + len - 1].into_iter().any(|byte| is_unreadable(buf, byte)) {
+            return Err(io::Error::from_raw_os_error(libc::EFAULT));
+        }
+        bounce::with(len, offset, |block, place| {
+            UserBuf::copy(buf, at, block, place, len);
+            self.write(block, place, len, offset)
+        })
+    }
+
     /// A read to memory with gaps. Its list takes a page of stack, which others do without.
     #[inline(never)]
     fn read_gaps(&self, buf: &UserBuf, at: usize, len: usize, offset: u64) -> io::Result<usize> {
         if are_small(buf, at, len) {
-            let len = len.min(PACK_BYTES);
-            return bounce::with(len, |together| {
-                // While the kernel copies, the lines come for which the second copy would wait.
-                buf.expect(at, len.min(EXPECTED_BYTES));
-                let bytes = self.read(together, 0, len, offset)?;
-                UserBuf::copy(together, 0, buf, at, bytes);
-                Ok(bytes)
-            });
+            return self.read_by_block(buf, at, len.min(PACK_BYTES), offset);
         }
         let mut list = [IoVec::default(); PIECES_PER_CALL];
         let (count, _) = buf.iovecs(at, len, &mut list);
@@ -97,11 +134,7 @@ impl PosixFile {
     #[inline(never)]
     fn write_gaps(&self, buf: &UserBuf, at: usize, len: usize, offset: u64) -> io::Result<usize> {
         if are_small(buf, at, len) {
-            let len = len.min(PACK_BYTES);
-            return bounce::with(len, |together| {
-                UserBuf::copy(buf, at, together, 0, len);
-                self.write(together, 0, len, offset)
-            });
+            return self.write_by_block(buf, at, len.min(PACK_BYTES), offset);
         }
         let mut list = [IoVec::default(); PIECES_PER_CALL];
         let (count, _) = buf.iovecs(at, len, &mut list);
@@ -117,6 +150,12 @@ fn are_small(buf: &UserBuf, at: usize, len: usize) -> bool {
     count > 1 && covered / count < PACK_PIECE_BYTES
 }
 
+/// Of a buffer without gaps, whether this byte cannot be read.
+fn is_unreadable(buf: &UserBuf, byte: usize) -> bool {
+    let alone = buf.as_contiguous().and_then(|_| buf.section(byte, 1));
+    alone.is_some_and(|byte| byte.is_unreadable().is_some())
+}
+
 #[inline]
 fn moved(bytes: isize) -> io::Result<usize> {
     usize::try_from(bytes).map_err(|_| io::Error::last_os_error())
@@ -127,6 +166,9 @@ impl Storage for PosixFile {
     fn read(&self, buf: &UserBuf, at: usize, len: usize, offset: u64) -> io::Result<usize> {
         let len = len.min(CALL_BYTES_MAX);
         if let Some(to) = buf.contiguous_at(at, len) {
+            if is_slow_shift(offset as usize, to.addr(), len) {
+                return self.read_shifted(buf, at, len.min(SHIFTED_BLOCK_BYTES), offset);
+            }
             // SAFETY: these are bytes of the buffer, whose maker has promised them.
             return moved(unsafe { libc::pread(self.fd(), to.cast(), len, offset as libc::off_t) });
         }
@@ -164,6 +206,9 @@ impl Storage for PosixFile {
     fn write(&self, buf: &UserBuf, at: usize, len: usize, offset: u64) -> io::Result<usize> {
         let len = size_limit::allowed(offset, len.min(CALL_BYTES_MAX))?;
         if let Some(from) = buf.contiguous_at(at, len) {
+            if is_slow_shift(from.addr(), offset as usize, len) {
+                return self.write_by_block(buf, at, len.min(SHIFTED_BLOCK_BYTES), offset);
+            }
             // SAFETY: as in `read`.
             return moved(unsafe { libc::pwrite(self.fd(), from.cast(), len, offset as libc::off_t) });
         }
@@ -216,6 +261,56 @@ mod tests {
                 assert_eq!(*read, if is_data { *sent } else { 0 }, "{at} of blocks of {block}");
             }
         }
+    }
+
+    #[test]
+    fn bytes_go_by_a_block_wherever_they_lie() {
+        let file = scratch("block");
+        let len = SHIFTED_BLOCK_BYTES + 333;
+        for (place, offset) in [(0, 0), (16, 0), (31, 4096), (5, 77), (0, 16), (4090, 3)] {
+            let out = UserBuf::owned(place + len);
+            let sent: Vec<u8> = (0..len).map(|at| (at * 7 % 251) as u8).collect();
+            out.write(place, &sent);
+            file.0.set_len(0).unwrap();
+            assert_eq!(file.write_by_block(&out, place, len, offset).unwrap(), len);
+            let back = UserBuf::owned(place + len + 1);
+            assert_eq!(file.read_by_block(&back, place, len, offset).unwrap(), len);
+            let again = UserBuf::owned(place + len + 1);
+            assert_eq!(file.read_shifted(&again, place, len, offset).unwrap(), len);
+            assert_eq!(file.read_shifted(&again, place, len, offset + 7).unwrap(), len - 7, "the file ends");
+            assert_eq!(file.read_shifted(&again, place, len, offset).unwrap(), len);
+            let mut same = vec![0; place + len + 1];
+            again.read(0, &mut same);
+            let mut read = vec![0; place + len + 1];
+            back.read(0, &mut read);
+            assert!(read[place..place + len] == sent && same == read);
+            assert!(read[..place].iter().chain(&read[place + len..]).all(|byte| *byte == 0));
+        }
+    }
+
+    #[test]
+    fn memory_that_is_not_there_is_an_error_by_a_block_too() {
+        let file = scratch("bad");
+        assert_eq!(write_all(&file, &UserBuf::owned(5000), 0, 5000, 0).0, 5000);
+        // SAFETY: fresh pages that nothing else has.
+        let pages = unsafe {
+            libc::mmap(
+                std::ptr::null_mut(),
+                8192,
+                libc::PROT_NONE,
+                libc::MAP_PRIVATE | libc::MAP_ANONYMOUS,
+                -1,
+                0,
+            )
+        };
+        // SAFETY: what is not there is what the test is about.
+        let bad = unsafe { UserBuf::contiguous(pages.cast(), 8192) };
+        let number = |outcome: io::Result<usize>| outcome.unwrap_err().raw_os_error();
+        assert_eq!(number(file.read_shifted(&bad, 16, 4096, 0)), Some(libc::EFAULT));
+        assert_eq!(number(file.write_by_block(&bad, 16, 4096, 0)), Some(libc::EFAULT));
+        assert_eq!(file.read_shifted(&bad, 16, 4096, 6000).unwrap(), 0, "behind the end");
+        // SAFETY: they are this test's.
+        unsafe { libc::munmap(pages, 8192) };
     }
 
     #[test]

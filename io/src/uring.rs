@@ -1,6 +1,7 @@
 //! io_uring: the pieces of an access are given to the kernel many at a time.
 
 use crate::access::{Moved, StreamPart};
+use crate::bounce;
 use crate::limits::{CALL_BYTES_MAX, PACK_BYTES, PACK_PIECE_BYTES, PIECES_PER_CALL, RING_ENTRIES};
 use crate::size_limit;
 use crate::view::FileRun;
@@ -8,7 +9,7 @@ use io_uring::{IoUring, opcode, squeue, types};
 use std::collections::VecDeque;
 use std::io;
 use std::os::fd::RawFd;
-use tern_mem::{IoVec, UserBuf};
+use tern_mem::{IoVec, UserBuf, is_slow_shift};
 
 /// Bytes of one request of the kernel's at most: several at once are what a disk likes.
 const REQUEST_BYTES: usize = 1 << 20;
@@ -31,8 +32,8 @@ struct WantedBytes {
 struct Flight {
     want: WantedBytes,
     list: Box<[IoVec]>,
-    /// What small pieces were copied to, or come from.
-    together: Option<UserBuf>,
+    /// What was copied to a block of memory, or comes from there, and where it is in it: see [`AccessState::goes_by_block`].
+    block: Option<(UserBuf, usize)>,
 }
 
 /// What is known of an access under way.
@@ -158,16 +159,18 @@ impl<'a> AccessState<'a> {
         let buf = &self.part.buf;
         let mut list = [IoVec::default(); PIECES_PER_CALL];
         let (mut count, covered) = buf.iovecs(want.at, want.len, &mut list);
-        let mut together = None;
-        if count > 1 && covered / count < PACK_PIECE_BYTES {
-            let own = UserBuf::owned(want.len.min(PACK_BYTES));
+        let mut block = None;
+        if self.goes_by_block(&want, &list[..count], covered) {
+            let len = want.len.min(PACK_BYTES);
+            let own = bounce::level(len);
+            let place = bounce::place_of(&own, want.offset);
             if self.writes {
-                UserBuf::copy(buf, want.at, &own, 0, own.len());
+                UserBuf::copy(buf, want.at, &own, place, len);
             }
-            (count, _) = own.iovecs(0, own.len(), &mut list);
-            together = Some(own);
+            (count, _) = own.iovecs(place, len, &mut list);
+            block = Some((own, place));
         }
-        let flight = Flight { want, list: list[..count].into(), together };
+        let flight = Flight { want, list: list[..count].into(), block };
         let pieces = flight.list.as_ptr().cast::<libc::iovec>();
         let slot = self.flights.iter().position(Option::is_none).unwrap_or(self.flights.len());
         if slot == self.flights.len() {
@@ -183,19 +186,28 @@ impl<'a> AccessState<'a> {
         entry.user_data(slot as u64)
     }
 
+    /// Whether pieces are too small for the kernel to look at each, or lie where it is slow to copy to.
+    fn goes_by_block(&self, want: &WantedBytes, pieces: &[IoVec], covered: usize) -> bool {
+        match pieces {
+            [all] if self.writes => is_slow_shift(all.base, want.offset as usize, all.len),
+            [all] => is_slow_shift(want.offset as usize, all.base, all.len),
+            several => covered.checked_div(several.len()).is_some_and(|bytes| bytes < PACK_PIECE_BYTES),
+        }
+    }
+
     fn land(&mut self, slot: usize) -> Option<Flight> {
         self.flights.get_mut(slot)?.take()
     }
 
     fn answer(&mut self, slot: usize, result: i32) {
-        let Some(Flight { want, together, .. }) = self.land(slot) else { return };
+        let Some(Flight { want, block, .. }) = self.land(slot) else { return };
         let error = match result {
             0 if self.writes => Some(io::Error::from_raw_os_error(libc::EIO)),
             0 => None,
             1.. => {
                 let bytes = (result as usize).min(want.len);
-                if let (Some(own), false) = (together, self.writes) {
-                    UserBuf::copy(&own, 0, &self.part.buf, want.at, bytes);
+                if let (Some((own, place)), false) = (block, self.writes) {
+                    UserBuf::copy(&own, place, &self.part.buf, want.at, bytes);
                 }
                 self.moved[want.number] += bytes as u64;
                 if bytes < want.len {

@@ -16,6 +16,7 @@ pub mod layout;
 pub mod limits;
 pub mod op;
 mod prefetch;
+mod shifted;
 mod steps;
 
 pub use basic::Basic;
@@ -25,5 +26,6 @@ pub use datatype::{Datatype, TypeError};
 pub use exposed::{ExposedMemory, Guarded};
 pub use layout::{Layout, Signature};
 pub use prefetch::prefetch;
+pub use shifted::is_slow_shift;
 
 const _: () = assert!(usize::BITS == 64, "offsets and sizes are 64-bit throughout");

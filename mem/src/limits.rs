@@ -20,6 +20,10 @@ pub const STEP_BYTES: usize = 2048;
 /// Bytes of a page.
 pub const PAGE_BYTES: usize = 4096;
 
+/// Bytes of a copy by the kernel to a place a few bytes farther in its page, from which a way by another block is worth it: a fourth of
+/// a page takes as long as a system call.
+pub const SHIFTED_BYTES_MIN: usize = 1024;
+
 /// Pieces of memory that are listed at a time when a buffer is probed.
 pub const PROBED_PIECES: usize = 64;
 

@@ -140,10 +140,6 @@ pub const IOVECS_PER_CALL: usize = 128;
 /// Bytes of that block: large enough to make the system call cheap, small enough for any thread's stack.
 pub const BLOCK_BYTES: usize = 16 * 1024;
 
-/// Bytes of a copy by the kernel to a place a few bytes farther in its page, from which such a block is worth it: a fourth of a page takes
-/// as long as a system call.
-pub const SHIFTED_BYTES_MIN: usize = 1024;
-
 /// How long the first question about a peer waits for that peer to attach, milliseconds. Ranks start within
 /// milliseconds of each other; one that takes longer is asked through the segment alone.
 pub const ATTACH_WAIT_MS: u64 = 2000;
