@@ -70,9 +70,10 @@ def rates(results, systems, medium):
             values = [results.get(key, f"{medium}_{what}", ranks, FILE_BYTES) for key in keys]
             if any(values):
                 one = results.get("raw", f"{medium}_{raw}", 1, FILE_BYTES)
-                rows.append([title, ranks, *map(rate, values), rate(one)])
+                bare = results.get("raw", f"{medium}_raw_{what}", ranks, FILE_BYTES)
+                rows.append([title, ranks, *map(rate, values), rate(one), rate(bare)])
     names = [s.name for s in systems if s.key != "raw"]
-    return table(["GB/s, best / median", "ranks", *names, "one process, 1 MiB pieces"], rows) if rows else ""
+    return table(["GB/s, best / median", "ranks", *names, "one process, 1 MiB pieces", "bare processes"], rows) if rows else ""
 
 
 def times(results, systems):
@@ -88,6 +89,9 @@ def times(results, systems):
         values = [results.get(key, metric, ranks, parameter) for key in keys]
         if any(values):
             rows.append([title, ranks, *(pair(value, "seconds") for value in values)])
+    bare = results.get("raw", "cache_raw_shared", 2, 4096)
+    if bare:
+        rows.append(["… by two bare processes", 2, pair(bare, "seconds"), *("–" for _ in keys[1:])])
     for medium, where in MEDIA.items():
         values = [results.get(key, f"{medium}_iwrite_added", 1, FILE_BYTES) for key in keys]
         if any(values):
