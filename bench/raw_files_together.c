@@ -1,5 +1,6 @@
 // The least that processes of one machine take to move `files.c`'s bytes together, without MPI.
-//   windows: blocks in turn are gathered in shared windows of 1 MiB, and whoever comes last writes one; reading goes the other way
+//   windows: blocks in turn are gathered in shared windows of 1 MiB, and whoever comes last writes one;
+//            each process reads its own from the page cache
 //   shared:  4 KiB where a word that all share says
 // usage: raw_files_together SECONDS_PER_POINT FOLDER cache|disk RANKS
 #define _GNU_SOURCE
@@ -35,11 +36,13 @@ static void await(atomic_long *count, long wanted) {
             sched_yield();
 }
 
-// This process's blocks of a window, to there or back.
-static void copy_blocks(const struct work *w, long number, int is_read) {
-    char *window = w->shared->data[number % WINDOWS], *own = w->buffer + number * (WINDOW_BYTES / w->size);
-    for (long at = (long)w->rank * BLOCK_BYTES; at < WINDOW_BYTES; at += (long)w->size * BLOCK_BYTES, own += BLOCK_BYTES)
-        memcpy(is_read ? own : window + at, is_read ? window + at : own, BLOCK_BYTES);
+// This process's blocks of a window.
+static void copy_blocks(const struct work *w, long number) {
+    char *window = w->shared->data[number % WINDOWS];
+    const char *own = w->buffer + number * (WINDOW_BYTES / w->size);
+    long stride = (long)w->size * BLOCK_BYTES;
+    for (long at = (long)w->rank * BLOCK_BYTES; at < WINDOW_BYTES; at += stride, own += BLOCK_BYTES)
+        memcpy(window + at, own, BLOCK_BYTES);
 }
 
 static void write_all(struct work *w) {
@@ -47,7 +50,7 @@ static void write_all(struct work *w) {
         struct window *window = &w->shared->windows[number % WINDOWS];
         long use = w->uses + number / WINDOWS;
         await(&window->emptied, use);
-        copy_blocks(w, number, 0);
+        copy_blocks(w, number);
         if (atomic_fetch_add(&window->filled, 1) + 1 == (use + 1) * w->size) {
             write_whole(w->fd, w->shared->data[number % WINDOWS], WINDOW_BYTES, number * WINDOW_BYTES);
             atomic_fetch_add(&window->emptied, 1);
@@ -79,7 +82,8 @@ static void read_loop(void *arg, long iterations) {
             forget_cached(w->fd);
         meet();
         char *own = w->buffer;
-        for (long at = (long)w->rank * BLOCK_BYTES; at < TOTAL_BYTES; at += (long)w->size * BLOCK_BYTES, own += BLOCK_BYTES)
+        long stride = (long)w->size * BLOCK_BYTES;
+        for (long at = (long)w->rank * BLOCK_BYTES; at < TOTAL_BYTES; at += stride, own += BLOCK_BYTES)
             read_whole(w->fd, own, BLOCK_BYTES, at);
         meet();
     }
