@@ -20,6 +20,9 @@ const HEAVY_MEMORY_KIB: u64 = 7 << 20;
 /// How much later than `mpirun --timeout` the harness gives up: the report must still come.
 const GRACE: Duration = Duration::from_secs(15);
 
+/// Beyond, a program that hangs would be waited for too long.
+const PATIENCE_MAX: u32 = 16;
+
 struct Case<'a> {
     name: String,
     program: &'a Program,
@@ -134,7 +137,8 @@ impl Case<'_> {
 
     fn run(&self, options: &Options, report: &Report) {
         let start = Instant::now();
-        let result = match process::run(&mut self.command(options), self.program.timeout + GRACE) {
+        let limit = self.program.timeout * patience();
+        let result = match process::run(&mut self.command(options, limit), limit + GRACE) {
             Ok(outcome) if outcome.success() && has_summary(&outcome.stdout) => Ok(()),
             Ok(outcome) => Err(outcome.describe()),
             Err(error) => Err(format!("cannot run {}: {error}", options.mpirun().display())),
@@ -142,9 +146,9 @@ impl Case<'_> {
         report.case(&self.name, start.elapsed(), result);
     }
 
-    fn command(&self, options: &Options) -> Command {
+    fn command(&self, options: &Options, limit: Duration) -> Command {
         let mut command = Command::new(options.mpirun());
-        let seconds = self.program.timeout.as_secs().to_string();
+        let seconds = limit.as_secs().to_string();
         if options.foreign.is_some() {
             command.env("MPIEXEC_TIMEOUT", seconds);
         } else {
@@ -156,6 +160,23 @@ impl Case<'_> {
         command.envs(options.sanitize.then_some(("ASAN_OPTIONS", "detect_leaks=0")));
         command
     }
+}
+
+/// How many times as long a program may take as its header says, which speaks of a machine that has little else to do.
+fn patience() -> u32 {
+    let cores = thread::available_parallelism().map_or(1, usize::from);
+    let text = std::fs::read_to_string("/proc/loadavg").unwrap_or_default();
+    patience_under(&text, cores)
+}
+
+/// `load`: as the system has it in `/proc/loadavg`, the mean of a minute first and those who want a core now fourth. The suite's own
+/// programs are some of them.
+fn patience_under(load: &str, cores: usize) -> u32 {
+    let mut words = load.split_whitespace();
+    let mean: f64 = words.next().and_then(|word| word.parse().ok()).unwrap_or(0.0);
+    let now: f64 = words.nth(2).and_then(|word| word.split('/').next()?.parse().ok()).unwrap_or(0.0);
+    let turns = mean.max(now) / (2 * cores) as f64;
+    turns.ceil().clamp(1.0, f64::from(PATIENCE_MAX)) as u32
 }
 
 // Rank 0 of every program ends with 'ok N checks': a program that ends early and silently has failed.
@@ -182,4 +203,19 @@ fn memory_available_kib() -> u64 {
         .find_map(|line| line.strip_prefix("MemAvailable:"))
         .and_then(|rest| rest.split_whitespace().next()?.parse().ok())
         .unwrap_or(0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn who_shares_the_machine_has_more_time() {
+        assert_eq!(patience_under("0.20 0.18 0.12 1/80 11206", 2), 1);
+        assert_eq!(patience_under("3.90 0.18 0.12 4/80 11206", 2), 1);
+        assert_eq!(patience_under("1.00 0.18 0.12 28/380 11206", 2), 7);
+        assert_eq!(patience_under("20.5 0.18 0.12 3/380 11206", 2), 6);
+        assert_eq!(patience_under("2000 0.18 0.12 3/380 11206", 2), PATIENCE_MAX);
+        assert_eq!(patience_under("", 2), 1);
+    }
 }

@@ -28,7 +28,7 @@ pub(crate) struct Program {
     pub source: PathBuf,
     /// With how many ranks it runs, each in turn.
     pub ranks: Vec<usize>,
-    /// How long one run may take.
+    /// How long one run may take where the machine has little else to do.
     pub timeout: Duration,
     /// Needs several GiB of memory, or minutes: runs alone and only under the default instance.
     pub heavy: bool,
