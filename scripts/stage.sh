@@ -214,7 +214,7 @@ slim() {
 
 # put MODE FROM TO: a copy that appears at once. A file that has these bytes already keeps its date.
 put() {
-    if cmp -s "$2" "$3"; then
+    if cmp -s "$2" "$3" 2>/dev/null; then
         chmod "$1" "$3" || fail "cannot write $3"
         return
     fi
