@@ -1,9 +1,10 @@
 //! Memory that pieces go through on their way to and from a file, kept by each thread: to get it anew from the system takes as long as the
 //! copies.
 
-use crate::limits::{PACK_BYTES, PAGE_BYTES};
+use crate::limits::PACK_BYTES;
 use std::cell::Cell;
 use tern_mem::UserBuf;
+use tern_mem::limits::PAGE_BYTES;
 
 thread_local! {
     /// What was used last; nothing while it is in use.

@@ -13,9 +13,6 @@ pub const PACK_BYTES: usize = 512 << 10;
 /// what it is copied to, and its call costs little beside the copy.
 pub const SHIFTED_BLOCK_BYTES: usize = 64 << 10;
 
-/// Bytes of a page.
-pub const PAGE_BYTES: usize = 4096;
-
 /// Pieces of memory that are looked at to tell how long they are.
 pub const SAMPLE_PIECES: usize = 8;
 

@@ -188,9 +188,12 @@ impl<'a> AccessState<'a> {
 
     /// Whether pieces are too small for the kernel to look at each, or lie where it is slow to copy to.
     fn goes_by_block(&self, want: &WantedBytes, pieces: &[IoVec], covered: usize) -> bool {
+        // Memory that is not there is left to the kernel, which gives an error where a copy would be a signal.
+        let is_there =
+            || self.part.buf.section(want.at, want.len).is_none_or(|own| own.is_there(!self.writes));
         match pieces {
-            [all] if self.writes => is_slow_shift(all.base, want.offset as usize, all.len),
-            [all] => is_slow_shift(want.offset as usize, all.base, all.len),
+            [all] if self.writes => is_slow_shift(all.base, want.offset as usize, all.len) && is_there(),
+            [all] => is_slow_shift(want.offset as usize, all.base, all.len) && is_there(),
             several => covered.checked_div(several.len()).is_some_and(|bytes| bytes < PACK_PIECE_BYTES),
         }
     }
@@ -252,9 +255,7 @@ mod tests {
     fn pieces_go_out_and_come_back() {
         // Where the kernel forbids it there is nothing to test; the threads do without.
         let Ok(mut ring) = Ring::new() else { return };
-        let path = std::env::temp_dir().join(format!("tern-io-{}-ring", std::process::id()));
-        let file = File::options().read(true).write(true).create(true).truncate(true).open(&path).unwrap();
-        std::fs::remove_file(path).unwrap();
+        let file = scratch("ring");
         let byte = Datatype::predefined(Basic::Byte);
         let (tile, bytes) = (Datatype::vector(ConstructorForm::Int, 3, 5, 9, byte).unwrap(), 40_000);
         let view = View::new(11, 1, tile.layout(), true).unwrap();
@@ -281,5 +282,51 @@ mod tests {
         let part = StreamPart { view: View::bytes(), from: 0, buf: UserBuf::owned(100) };
         let moved = ring.transfer(file.as_raw_fd(), &part, true).unwrap();
         assert_eq!((moved.bytes, moved.error.unwrap().raw_os_error()), (0, Some(libc::EBADF)));
+    }
+
+    fn scratch(name: &str) -> File {
+        let path = std::env::temp_dir().join(format!("tern-io-{}-{name}", std::process::id()));
+        let file = File::options().read(true).write(true).create(true).truncate(true).open(&path).unwrap();
+        std::fs::remove_file(path).unwrap();
+        file
+    }
+
+    #[test]
+    fn bytes_a_little_ahead_go_out_and_come_back() {
+        let Ok(mut ring) = Ring::new() else { return };
+        let (file, bytes) = (scratch("ahead"), PACK_BYTES + 5000);
+        let pattern: Vec<u8> = (0..bytes).map(|at| (at % 251) as u8).collect();
+        for (ahead, from) in [(16, 0), (0, 16)] {
+            let room = UserBuf::owned(bytes + 2 * 4096);
+            let start = room.as_contiguous().unwrap().0.wrapping_neg() % 4096 + ahead;
+            let part = StreamPart { view: View::bytes(), from, buf: room.part(start, bytes).unwrap() };
+            part.buf.write(0, &pattern);
+            assert_eq!(ring.transfer(file.as_raw_fd(), &part, true).unwrap().bytes, bytes as u64);
+            part.buf.write(0, &vec![0; bytes]);
+            assert_eq!(ring.transfer(file.as_raw_fd(), &part, false).unwrap().bytes, bytes as u64);
+            let mut read = vec![0; bytes];
+            part.buf.read(0, &mut read);
+            assert!(read == pattern);
+        }
+    }
+
+    #[test]
+    fn memory_that_is_not_there_is_an_error() {
+        let Ok(mut ring) = Ring::new() else { return };
+        let file = scratch("bad");
+        file.set_len(8192).unwrap();
+        let (protection, kind) = (libc::PROT_NONE, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS);
+        // SAFETY: fresh pages that nothing else has.
+        let pages = unsafe { libc::mmap(std::ptr::null_mut(), 8192, protection, kind, -1, 0) };
+        // SAFETY: what is not there is what the test is about.
+        let buf = unsafe { UserBuf::contiguous(pages.cast::<u8>().wrapping_add(16), 4096) };
+        let part = StreamPart { view: View::bytes(), from: 0, buf };
+        let moved = ring.transfer(file.as_raw_fd(), &part, false).unwrap();
+        assert_eq!((moved.bytes, moved.error.unwrap().raw_os_error()), (0, Some(libc::EFAULT)));
+        let ahead = StreamPart { from: 32, ..part };
+        let moved = ring.transfer(file.as_raw_fd(), &ahead, true).unwrap();
+        assert_eq!((moved.bytes, moved.error.unwrap().raw_os_error()), (0, Some(libc::EFAULT)));
+        // SAFETY: they are this test's.
+        unsafe { libc::munmap(pages, 8192) };
     }
 }
