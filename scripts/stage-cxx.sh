@@ -12,6 +12,8 @@ include=$root/compat/openmpi/include
 cxx=${CXX:-c++}
 cc=${CC:-cc}
 
+. "$root/scripts/place.sh"
+
 fail() {
     echo "stage-cxx.sh: $*" >&2
     exit 1
@@ -29,8 +31,7 @@ main() {
     checked_functions >"$work/checked.h"
     for source in "$sources"/*.cpp; do
         printf '%s\0' "$source" "$work/$(basename "$source" .cpp).o"
-    done | xargs -0 -n 2 -P "$(nproc)" "$root/scripts/compile.sh" "$cxx" -std=c++17 -O2 -fPIC -Wall -Wextra -Wno-cast-function-type \
-        -Wno-attributes -I"$include" -I"$work" -- || fail "a file does not compile; see above"
+    done | compile_all "$cxx" -std=c++17 -O2 -fPIC -Wall -Wextra -Wno-cast-function-type -Wno-attributes -I"$include" -I"$work"
     library
 }
 

@@ -11,6 +11,8 @@ root=$(cd "$(dirname "$0")/.." && pwd)
 fortran=$root/fortran
 cc=${CC:-cc}
 
+. "$root/scripts/place.sh"
+
 fail() {
     echo "stage-fortran.sh: $*" >&2
     exit 1
@@ -43,11 +45,6 @@ place_library() {
     ln -sf libmpifort_abi.so.1 "$prefix/lib/libmpifort_abi.so"
     ${AR:-ar} -rcs "$work/libmpi_abi_c2f.a" "$work/handles.o" "$work/statuses.o" || fail "libmpi_abi_c2f.a cannot be made"
     put 644 "$work/libmpi_abi_c2f.a" "$prefix/lib/libmpi_abi_c2f.a"
-}
-
-# compile_all COMPILER FLAGS: compiles pairs of a source and its object, as many at once as there are cores.
-compile_all() {
-    xargs -0 -n 2 -P "$(nproc)" "$root/scripts/compile.sh" "$@" -- || fail "a file does not compile; see above"
 }
 
 # place_foreign FOLDER LIBRARY NAME: the same calls for programs of another MPI: mpif.h and the module mpi. The sources are
@@ -227,15 +224,6 @@ compile_modules() {
         return
     done
     echo "stage: no Fortran compiler found: the modules are left to mpifort, all else is built" >&2
-}
-
-# put MODE FROM TO: a copy that appears at once. A file that has these bytes already keeps its date.
-put() {
-    if cmp -s "$2" "$3" 2>/dev/null; then
-        chmod "$1" "$3" || fail "cannot write $3"
-        return
-    fi
-    cp "$2" "$3.new.$$" && chmod "$1" "$3.new.$$" && mv -f "$3.new.$$" "$3" || fail "cannot write $3"
 }
 
 main "$@"

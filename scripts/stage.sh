@@ -15,6 +15,8 @@ root=$(cd "$(dirname "$0")/.." && pwd)
 
 usage="usage: scripts/stage.sh [--no-build] [--profile release|dev] [--sanitize] [--symbols inside|none|apart] PREFIX"
 
+. "$root/scripts/place.sh"
+
 fail() {
     echo "stage.sh: $*" >&2
     exit 1
@@ -210,15 +212,6 @@ keep_symbols() {
 # slim FILE: without what only debuggers need.
 slim() {
     "${STRIP:-strip}" --strip-unneeded -o "$1.new.$$" "$1" && mv -f "$1.new.$$" "$1" || fail "cannot write $1"
-}
-
-# put MODE FROM TO: a copy that appears at once. A file that has these bytes already keeps its date.
-put() {
-    if cmp -s "$2" "$3" 2>/dev/null; then
-        chmod "$1" "$3" || fail "cannot write $3"
-        return
-    fi
-    cp "$2" "$3.new.$$" && chmod "$1" "$3.new.$$" && mv -f "$3.new.$$" "$3" || fail "cannot write $3"
 }
 
 # share NAME OTHER: another name for a file in the same folder, or a copy where the file system has no such names.

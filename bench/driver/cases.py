@@ -89,9 +89,9 @@ def file_case(name, medium, folder, quick):
         return Job(kind, ranks, (point, folder, medium, *([what] if what else [])), count, timeout=60,
                    kind=MPI if kind == "files" else RAW)
 
-    bare = [Job("raw_files_together", ranks, (point, folder, medium, ranks), count, timeout=60, kind=RAW)
-            for ranks in (FILE_RANKS[:2] if quick else FILE_RANKS)]
-    together = [job(what, ranks) for ranks in (FILE_RANKS[:2] if quick else FILE_RANKS) for what in ("blocks", "array")]
+    numbers = FILE_RANKS[:2] if quick else FILE_RANKS
+    bare = [Job("raw_files_together", ranks, (point, folder, medium, ranks), count, timeout=60, kind=RAW) for ranks in numbers]
+    together = [job(what, ranks) for ranks in numbers for what in ("blocks", "array")]
     alone = [job("own", 1), job("open", 8), job("shared", 2)] if medium == "cache" else []
     where = "in the page cache" if medium == "cache" else "on a disk"
     return Case(name, f"files {where}, in {folder}", 300, [job("", 1, "raw_files"), *bare, *together, *alone, job("overlap", 1)])
