@@ -76,8 +76,8 @@ pub const BOARD_READ_ATTEMPTS: u32 = 8;
 /// wrappers are not seen in practice; the bound ends the walk should `/proc` be in flux.
 pub const ANCESTORS_MAX: u32 = 64;
 
-/// Readings of a process's environment until two agree: each that differs has met another program that begins.
-pub const READINGS_MAX: u32 = 8;
+/// Bytes in which most environments fit: a larger one is read again, into twice as many.
+pub const ENVIRONMENT_USUAL: usize = 64 << 10;
 
 /// How often, and after which pause, a process without an environment is looked at again: it may be about to run a program. A shell that
 /// does nothing but run another one has none for half of its time, so ten looks in a row may find it without.

@@ -1,13 +1,14 @@
 //! What `/proc` tells about a process.
 
 use std::ffi::{OsStr, OsString};
+use std::io::Read;
 use std::os::unix::ffi::OsStrExt;
 use std::sync::Arc;
 use std::time::Duration;
 
 use signal_hook::consts::{SIGINT, SIGQUIT};
 
-use crate::limits::{ANCESTORS_MAX, EXEC_LOOKS_MAX, EXEC_PAUSE, READINGS_MAX};
+use crate::limits::{ANCESTORS_MAX, ENVIRONMENT_USUAL, EXEC_LOOKS_MAX, EXEC_PAUSE};
 
 /// Unit of the times in `/proc/PID/stat`: Linux shows `USER_HZ` = 100 to every program on x86-64 and aarch64.
 const TICK_MS: u64 = 10;
@@ -99,21 +100,27 @@ pub fn variable_across_exec(pid: u32, name: &str) -> Option<OsString> {
     None
 }
 
-/// The value of a variable of a process, or the environment that lacks it. A file that was opened before another program took the
-/// process over ends early, wherever the reader is: a variable is lacking once two readings agree.
+/// The value of a variable of a process, or the environment that lacks it.
 fn look_for(pid: u32, name: &str) -> Option<Result<OsString, Vec<u8>>> {
-    let mut before = None;
-    for _ in 0..=READINGS_MAX {
-        let environment = std::fs::read(format!("/proc/{pid}/environ")).ok()?;
-        if let Some(value) = value_in(&environment, name) {
-            return Some(Ok(value));
+    let environment = environment_of(pid)?;
+    Some(value_in(&environment, name).ok_or(environment))
+}
+
+/// The environment with which a process runs its program, a zero behind each variable; `None` where it may not be read.
+///
+/// A file that was opened before another program took the process over ends early, in the middle of a variable. So all of it is read
+/// by a single call: the kernel holds the old program's memory as long as that lasts.
+pub fn environment_of(pid: u32) -> Option<Vec<u8>> {
+    let path = format!("/proc/{pid}/environ");
+    let mut environment = vec![0; ENVIRONMENT_USUAL];
+    loop {
+        let length = std::fs::File::open(&path).ok()?.read(&mut environment).ok()?;
+        if length < environment.len() {
+            environment.truncate(length);
+            return Some(environment);
         }
-        if before.as_ref() == Some(&environment) {
-            break;
-        }
-        before = Some(environment);
+        environment.resize(2 * length, 0);
     }
-    before.map(Err)
 }
 
 fn value_in(environment: &[u8], name: &str) -> Option<OsString> {
@@ -204,6 +211,19 @@ mod tests {
             looks += 1;
         }
         assert!(looks > 100);
+    }
+
+    #[test]
+    fn an_environment_of_any_length_is_read() {
+        let long = "x".repeat(ENVIRONMENT_USUAL);
+        let mut child = std::process::Command::new("sleep");
+        child.arg("60").envs([("LONG", &long), ("LONGER", &long)]);
+        let mut child = child.spawn().unwrap();
+        let read = variable_across_exec(child.id(), "LONGER");
+        child.kill().unwrap();
+        child.wait().unwrap();
+        assert_eq!(read.unwrap().as_bytes(), long.as_bytes());
+        assert_eq!(variable_of(child.id(), "LONGER"), None);
     }
 
     #[test]

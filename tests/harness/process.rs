@@ -10,6 +10,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process};
+use tern_job::procfs::environment_of;
 
 /// How long output may still come after the command itself has ended.
 const DRAIN_TIMEOUT: Duration = Duration::from_secs(3);
@@ -151,8 +152,8 @@ pub(crate) fn wait_until_gone(mark: &str, limit: Duration) -> Vec<u32> {
 
 // A zombie's environment reads as empty, so it does not count as living.
 fn has_variable(pid: u32, needle: &[u8]) -> bool {
-    fs::read(format!("/proc/{pid}/environ"))
-        .is_ok_and(|environment| environment.split(|byte| *byte == 0).any(|entry| entry == needle))
+    environment_of(pid)
+        .is_some_and(|environment| environment.split(|byte| *byte == 0).any(|entry| entry == needle))
 }
 
 fn fresh_mark() -> String {

@@ -5,6 +5,8 @@ use std::ffi::OsStr;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
+use tern_job::procfs::environment_of;
+
 use crate::launch::abi::{self, ProgramAbi};
 use crate::launch::family::{Abi, Family};
 use crate::launch::loader;
@@ -170,7 +172,7 @@ fn strange(pid: u32) -> Option<String> {
 
 /// A rank may be a script that runs a whole job of the other library.
 fn is_of_another_launcher(pid: u32) -> bool {
-    let environment = std::fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
+    let environment = environment_of(pid).unwrap_or_default();
     let mut variables = environment.split(|&byte| byte == 0);
     variables.any(|variable| SIGNS.iter().any(|sign| variable.starts_with(sign)))
 }
