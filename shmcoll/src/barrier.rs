@@ -11,7 +11,7 @@ pub const fn mark_of_barrier() -> Mark {
 }
 
 /// Comes to a barrier, in a call that has begun with [`mark_of_barrier`]. Whoever is the last has to open the sync step.
-#[inline]
+#[inline(always)]
 pub fn come<L: Lines>(shm_comm: &mut ShmComm<L>) -> (SyncStep, Arrival) {
     if shm_comm.size() == 2 && shm_comm.has_buffer() {
         let (sync, watch) = shm_comm.come_solely();

@@ -54,12 +54,11 @@ pub(super) fn run(
     })
 }
 
-/// A barrier over shared memory; false if the communicator has none.
-#[inline]
+/// A barrier over shared memory; false if the communicator has none. Of what follows, only what a barrier takes that is soon over is in
+/// line.
+#[inline(always)]
 pub(super) fn barrier(mut process: LockGuard, call: &'static str, comm: MPI_Comm) -> Result<bool> {
-    let this = process.comm_mut(comm)?;
-    let context = this.context;
-    let ShmCommPlace::Here(shm_comm) = &mut this.shm_comm else { return Ok(false) };
+    let ShmCommPlace::Here(shm_comm) = &mut process.comm_mut(comm)?.shm_comm else { return Ok(false) };
     // No other thread sees it until this rank waits.
     let come = shm_comm.unsettled().is_none().then(|| come(shm_comm));
     if let Some((_, Arrival::Early(watch))) = &come
@@ -68,6 +67,27 @@ pub(super) fn barrier(mut process: LockGuard, call: &'static str, comm: MPI_Comm
         shm_comm.all_have_come();
         return Ok(true);
     }
+    finish_barrier_on(process, call, comm, come)
+}
+
+/// The rest of a barrier, to which this rank may have come already.
+#[inline(never)]
+fn finish_barrier_on(
+    mut process: LockGuard,
+    call: &'static str,
+    comm: MPI_Comm,
+    come: Option<(SyncStep, Arrival)>,
+) -> Result<bool> {
+    if let Some((_, Arrival::Early(watch))) = &come
+        && wait::yield_in_place(&mut process)
+        && let ShmCommPlace::Here(shm_comm) = &process.comm(comm)?.shm_comm
+        && shm_comm.look(watch) == Sight::Come
+    {
+        shm_comm.all_have_come();
+        return Ok(true);
+    }
+    let this = process.comm_mut(comm)?;
+    let context = this.context;
     let Some(mut shm_comm) = this.shm_comm.take() else { return Ok(false) };
     let outcome = finish_barrier(process, &mut shm_comm, (call, context), come);
     end(comm, shm_comm)?;
@@ -235,6 +255,7 @@ impl<'a, W> Awaited<'a, W> {
 
 impl<W: Fn() -> Waiting> WaitEvent for Awaited<'_, W> {
     type News = std::result::Result<(), Mismatch>;
+    const BY_MEMORY: bool = true;
 
     fn waiting(&self, _: &Process) -> Waiting {
         (self.waiting)()

@@ -35,6 +35,9 @@ pub(crate) trait WaitEvent {
     /// What it learns.
     type News;
 
+    /// Whether it may come without any message: then, where ranks outnumber the cores, the core is given away before the first poll.
+    const BY_MEMORY: bool = false;
+
     /// Asked only when the wait has become long.
     fn waiting(&self, process: &Process) -> Waiting;
 
@@ -120,6 +123,10 @@ pub(crate) fn until_event<E: WaitEvent>(mut process: LockGuard, mut event: E) ->
             count_waits(-1);
             return news;
         }
+        if E::BY_MEMORY && patience.yields_first(&mut process) {
+            process = give_core_away(process);
+            continue;
+        }
         let moved;
         (process, moved) = patience.progress(process);
         if moved {
@@ -132,6 +139,30 @@ pub(crate) fn until_event<E: WaitEvent>(mut process: LockGuard, mut event: E) ->
             return news;
         }
     }
+}
+
+/// In place of a wait that would begin now: gives the core away once, where ranks outnumber the cores and no other thread could come in
+/// meanwhile. Whether it did. What a whole wait touches is no longer in the cache of a core that many ranks share.
+#[inline]
+pub(crate) fn yield_in_place(process: &mut Process) -> bool {
+    if !process.waiting.oversubscribed || crate::core::process::several() || !has_nothing_else(process) {
+        return false;
+    }
+    if !process.waiting.yielding.is_worth_it() {
+        return false;
+    }
+    let left = process.waiting.yielding.is_timed().then(Instant::now);
+    std::thread::yield_now();
+    if let Some(left) = left {
+        process.waiting.yielding.learn(left.elapsed());
+    }
+    true
+}
+
+/// Whether nothing but what is waited for is to be moved on or counted.
+#[inline(always)]
+fn has_nothing_else(process: &Process) -> bool {
+    process.objects.collectives.is_empty() && !process.checks.watched
 }
 
 /// Takes what has arrived, for a call that asks and does not wait. Where ranks outnumber the cores, a program that asks
@@ -255,11 +286,25 @@ impl<T> WaitPatience<T> {
     #[inline(always)]
     fn progress(&mut self, mut process: LockGuard) -> (LockGuard, bool) {
         let peer = self.peer.filter(|_| process.objects.collectives.is_empty());
-        if peer.is_some() && self.yields == 0 && process.waiting.yielding.is_worth_it() {
-            self.yields = 1;
+        if peer.is_some() && self.yields_now(&mut process) {
             process = give_core_away(process);
         }
         progress_from(process, peer)
+    }
+
+    /// Whether this is the time to give the core away before anything is polled: who is waited for needs it, and what a poll touches
+    /// is no longer in the cache. Time blocked is not counted here.
+    #[inline(always)]
+    fn yields_first(&mut self, process: &mut Process) -> bool {
+        self.oversubscribed && has_nothing_else(process) && self.yields_now(process)
+    }
+
+    /// Counts the first yield of a wait, if it is worth it.
+    #[inline(always)]
+    fn yields_now(&mut self, process: &mut Process) -> bool {
+        let now = self.yields == 0 && process.waiting.yielding.is_worth_it();
+        self.yields += u32::from(now);
+        now
     }
 
     /// Something came, perhaps not what is waited for: it is worth looking again at once.

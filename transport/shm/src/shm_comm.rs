@@ -453,21 +453,21 @@ impl<L: Lines> ShmComm<L> {
     /// Whether it has come, or comes in the time of some looks: sooner than a wait that does other things meanwhile would end.
     /// Who is behind has work to do, and is not looked at so often: each look takes the line from it. Looks without a pause take it
     /// from who is about to write it: a barrier of two took a fifth longer.
-    #[inline]
+    #[inline(always)]
     pub fn look_often(&self, watch: &ShmWatch) -> Sight {
-        let looks = if matches!(watch, ShmWatch::Progress { .. }) { 1 } else { self.looks };
-        for _ in 1..looks {
+        let mut looks = if matches!(watch, ShmWatch::Progress { .. }) { 1 } else { self.looks };
+        loop {
             let sight = self.look(watch);
-            if sight != Sight::Pending {
+            looks = looks.saturating_sub(1);
+            if sight != Sight::Pending || looks == 0 {
                 return sight;
             }
             hint::spin_loop();
         }
-        self.look(watch)
     }
 
     /// Whether it has come.
-    #[inline]
+    #[inline(always)]
     pub fn look(&self, watch: &ShmWatch) -> Sight {
         match *watch {
             ShmWatch::Gate { count } => self.sight(self.lines.gate(), count, || self.lines.gate_mark()),
