@@ -10,7 +10,7 @@ prefix=$(cd "${1:?usage: binaries.sh PREFIX [FILTER]}" && pwd) || exit 1
 home=$root/build/binaries
 packages=(libopenmpi-dev lammps lammps-examples python3-mpi4py quantum-espresso netpipe-openmpi netpipe-mpich2 scalapack-mpi-test
     nwchem-mpich python3-h5py-mpi pnetcdf-bin libpnetcdf-dev libnetcdf-mpi-dev libhdf5-openmpi-dev gromacs quantum-espresso-data
-    python3-petsc4py bagel)
+    python3-petsc4py bagel libglobalarrays-dev libarmci-mpi-dev)
 filter=${2:-}
 passed=0 failed=0 skipped=0
 
@@ -41,6 +41,8 @@ main() {
     check "ScaLAPACK's LU for Open MPI" lu_openmpi
     check "NWChem for MPICH" nwchem
     check "BAGEL for MPICH" bagel
+    check "Global Arrays for MPICH" global_arrays_mpich
+    check "Global Arrays for Open MPI" global_arrays_openmpi
     echo "$passed passed, $failed failed, $skipped skipped"
     [ "$failed" -eq 0 ]
 }
@@ -264,6 +266,30 @@ HF
         tail -n 12 "hf.$ranks"
         grep -q ' -99\.7081286[0-9] ' "hf.$ranks" && grep -q 'SCF iteration converged' "hf.$ranks" || return 1
     done
+}
+
+global_arrays_mpich() {
+    global_arrays mpich libmpi.so.12
+}
+
+global_arrays_openmpi() {
+    global_arrays openmpi libmpi.so.40
+}
+
+# global_arrays ABI LIBRARY: over ARMCI-MPI, and that alone. Debian has both as archives, compiled for each ABI.
+global_arrays() {
+    local armci=$lib/libarmci-$1.a
+    windows armci "$1" "$armci" "-l:$2" &&
+        windows global_arrays "$1" "$lib/libga-$1.a" "$armci" "-l:libscalapack-$1.so.2.2" "-l:$2" "$lib/lapack/liblapack.so.3" \
+            "$lib/blas/libblas.so.3" -lgfortran -lm
+}
+
+# windows NAME ABI LIBRARIES: a program of tests/compat, compiled and run over shared memory and TCP.
+windows() {
+    cc -w -I"$home/tree/usr/include" -I"$root/compat/$2/include" "$root/tests/compat/$1.c" -o "$1.$2" -L"$prefix/lib/$2" -L"$lib" "${@:3}" \
+        -Wl,--allow-shlib-undefined || return 1
+    timeout 120 "$prefix/bin/mpirun" -n 4 "./$1.$2" | grep '^ok' &&
+        timeout 120 "$prefix/bin/mpirun" -n 3 -x TERN_TRANSPORT=tcp "./$1.$2" | grep '^ok'
 }
 
 energy() {
