@@ -318,8 +318,14 @@ fn stdin_to(value: &str) -> Result<StdinTo, Refusal> {
 
 /// A name that is empty or holds `=` cannot stand in an environment.
 fn pair(option: &str, name: OsString, value: OsString) -> Result<(OsString, OsString), Refusal> {
-    if name.is_empty() || name.as_bytes().contains(&b'=') {
-        return Err(Refusal::usage(format!("option {}: {name:?} is no name of a variable", dashed(option))));
+    if name.is_empty() {
+        return Err(Refusal::usage(format!("option {}: a variable needs a name", dashed(option))));
+    }
+    if name.as_bytes().contains(&b'=') {
+        let option = dashed(option);
+        return Err(Refusal::usage(format!(
+            "option {option} takes NAME VALUE, not {name:?}; -x takes NAME=VALUE"
+        )));
     }
     Ok((name, value))
 }
@@ -404,7 +410,8 @@ mod tests {
         let settings = run("-genv A 1 -x B=2=3 a");
         assert_eq!(settings.environment, [("A".into(), "1".into()), ("B".into(), "2=3".into())]);
         assert!(refusal("-x TERN_SURELY_NOT_SET a").contains("not set"));
-        assert!(refusal("-genv = 1 a").contains("no name"));
+        assert!(refusal("-genv A=1 a").contains("-genv takes NAME VALUE"));
+        assert!(refusal("-x =1 a").contains("needs a name"));
     }
 
     #[test]
