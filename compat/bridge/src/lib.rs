@@ -16,7 +16,6 @@ pub mod callbacks;
 pub mod calls;
 pub mod contents;
 pub mod export;
-pub mod fellows;
 pub mod foreign;
 #[cfg(test)]
 mod header;

@@ -11,8 +11,8 @@ use crate::callbacks::{self, Datarep, Functions, GeneralizedFunctions};
 use crate::foreign::{Address, ForeignAbi, ForeignHandle, ForeignStatus, code_out, rank_in, rank_out};
 use crate::kinds::{HandleList, HandleOut, Length, Param};
 use crate::number::ConstantFamily;
+use crate::tern;
 use crate::tern::{give_up, start_through};
-use crate::{fellows, tern};
 
 /// Calls with a handle that the call makes.
 unsafe fn making<F: ForeignAbi, H: ForeignHandle>(
@@ -61,8 +61,8 @@ fn too_many<F: ForeignAbi>() -> c_int {
 
 /// Before MPI starts: ends the process if it has another MPI beside this one, and tells Tern by which library it starts.
 fn starting<F: ForeignAbi>() {
-    let started = fellows::StartedLibrary { abi: F::NAME, file: F::LIBRARY };
-    if let Some(why) = fellows::conflict(started) {
+    let started = tern_fellows::StartedLibrary { abi: F::NAME, file: F::LIBRARY };
+    if let Some(why) = tern_fellows::conflict(started) {
         give_up(&why);
     }
     start_through();

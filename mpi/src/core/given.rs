@@ -1,12 +1,12 @@
 //! How a handle is named in messages: by the value that the program gave. Behind the libraries for programs of other MPIs that
 //! is another value than the calls here see.
 
-use crate::core::fellows::{self, StartedLibrary};
 use std::cell::Cell;
 use std::ffi::c_int;
 use std::sync::atomic::{AtomicBool, AtomicPtr, Ordering};
 use tern_abi::MPI_SUCCESS;
 use tern_abi::naming::{DATATYPE_HANDLE, FILE_HANDLE, NameHandle, OTHER_HANDLE};
+use tern_fellows::StartedLibrary;
 
 /// The function of the library in between, if there is one.
 static NAMER: AtomicPtr<()> = AtomicPtr::new(std::ptr::null_mut());
@@ -45,7 +45,7 @@ pub(crate) fn conflict_at_start() -> Option<String> {
         return None;
     }
     NAMER.store(std::ptr::null_mut(), Ordering::Release);
-    fellows::conflict(StartedLibrary { abi: "the standard ABI", file: "libmpi_abi.so.1" })
+    tern_fellows::conflict(StartedLibrary { abi: "the standard ABI", file: "libmpi_abi.so.1" })
 }
 
 /// What the program gave for a handle that is neither a datatype nor a file.

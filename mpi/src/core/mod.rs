@@ -7,9 +7,6 @@ pub(crate) mod departure;
 pub(crate) mod engine;
 pub(crate) mod entry;
 pub(crate) mod error;
-#[allow(unreachable_pub, reason = "elsewhere it belongs to a crate of its own")]
-#[path = "../../../compat/bridge/src/fellows.rs"]
-pub(crate) mod fellows;
 pub(crate) mod forked;
 pub(crate) mod given;
 pub(crate) mod handle;

@@ -1,7 +1,7 @@
 //! Other MPI libraries in the same process. Handles of one mean nothing to another, so a program that has two is refused
 //! when it starts MPI, with the names of both.
 //!
-//! The room `mpi` compiles this file too: a program of the standard ABI may have another MPI beside it as well.
+//! The library of the standard ABI asks, too: its program may have another MPI beside it as well.
 
 use std::ffi::{CStr, c_char, c_int, c_void};
 use std::path::{Path, PathBuf};
