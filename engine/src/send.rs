@@ -61,10 +61,16 @@ impl<T: Transport> Engine<T> {
     }
 
     /// As [`Engine::send_at_once`], for a message in standard mode that fits beside its header: the shortest way of all, for which nothing
-    /// is kept in memory but what is sent.
+    /// is kept in memory but what is sent. By route, peers of other worlds and of a network are reached too.
     #[inline(always)]
-    pub fn send_short(&mut self, peer: Peer, envelope: Envelope, buf: ContiguousBuf) -> bool {
-        let Some(state) = self.core.peers.get_dense(peer) else { return false };
+    pub fn send_short<const BY_ROUTE: bool>(
+        &mut self,
+        peer: Peer,
+        envelope: Envelope,
+        buf: ContiguousBuf,
+    ) -> bool {
+        let state = if BY_ROUTE { self.core.peers.get(peer) } else { self.core.peers.get_dense(peer) };
+        let Some(state) = state else { return false };
         let short = buf.len() <= AM_INLINE_BYTES_MAX && buf.len() <= state.eager_bytes_max as usize;
         if !short || !state.backlog.is_empty() || state.credits < SHORT_UNITS {
             return false;
@@ -72,7 +78,11 @@ impl<T: Transport> Engine<T> {
         let credits = state.owed_for_header();
         let Envelope { context, source, tag } = envelope;
         let header = Header { kind: HeaderKind::Eager as u8, flags: 0, credits, context, source, tag };
-        if !self.transport.send_short(peer, &header, buf) {
+        let sent = match BY_ROUTE {
+            false => self.transport.send_short(peer, &header, buf),
+            true => self.transport.send_short_by_route(peer, &header, buf),
+        };
+        if !sent {
             return false;
         }
         state.credits -= SHORT_UNITS;

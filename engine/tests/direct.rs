@@ -46,7 +46,13 @@ impl Pair {
         let memory = Memory::contiguous(len);
         memory.buf().write(0, &contents(number, len));
         let envelope = Envelope { context: 3, source: 0, tag };
-        if self.rng.chance(40) && self.engines[0].send_short(1, envelope, memory.as_contiguous()) {
+        let engine = &mut self.engines[0];
+        let sent_short = match self.rng.below(10) {
+            0..2 => engine.send_short::<false>(1, envelope, memory.as_contiguous()),
+            2..4 => engine.send_short::<true>(1, envelope, memory.as_contiguous()),
+            _ => false,
+        };
+        if sent_short {
             assert!(len <= 40, "short messages alone");
             return;
         }

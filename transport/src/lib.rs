@@ -239,6 +239,12 @@ pub trait Transport {
         false
     }
 
+    /// As [`Transport::send_short`], where it may take a few instructions more to find the peer's route.
+    #[inline]
+    fn send_short_by_route(&mut self, peer: Peer, header: &Header, payload: ContiguousBuf) -> bool {
+        self.send_short(peer, header, payload)
+    }
+
     /// The next message of `peer`, if it is here and such a one. It stays until [`Transport::pass_short`]. What has come from others, and
     /// what else there is to do, is left to [`Transport::poll`].
     #[inline(always)]

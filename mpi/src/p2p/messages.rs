@@ -231,16 +231,20 @@ fn send_short(message: &MessageArguments) -> bool {
     let Some(buf) = buf.filter(|buf| buf.len() <= AM_INLINE_BYTES_MAX) else { return false };
     let Some(mut process) = enter_alone() else { return false };
     let Some((peer, envelope)) = usual_destination(&process, message) else { return false };
-    process.engine_mut().is_some_and(|engine| engine.send_short(peer, envelope, buf))
+    process.engine_mut().is_some_and(|engine| engine.send_short::<false>(peer, envelope, buf))
 }
 
-/// The same for longer messages that go at once.
+/// The same where the lock is used, and for longer messages that go at once.
 #[inline(always)]
 fn try_send_contiguous(process: &mut Process, message: &MessageArguments) -> bool {
     let Some((peer, envelope)) = usual_destination(process, message) else { return false };
     let Some(buf) = contiguous(message.buf, message.count, message.datatype) else { return false };
-    let buf = UserBuf::from(buf);
-    process.engine_mut().is_some_and(|engine| engine.send_at_once(Mode::Standard, peer, envelope, &buf))
+    let Some(engine) = process.engine_mut() else { return false };
+    // Where it is not used, the shortest way has been tried.
+    if threaded() && engine.send_short::<true>(peer, envelope, buf) {
+        return true;
+    }
+    engine.send_at_once(Mode::Standard, peer, envelope, &UserBuf::from(buf))
 }
 
 /// Where a send goes. `None` if anything is wrong, or watched.

@@ -403,6 +403,15 @@ impl Transport for Fabric {
         }
     }
 
+    fn send_short_by_route(&mut self, peer: Peer, header: &Header, payload: ContiguousBuf) -> bool {
+        match (&mut self.shm, &mut self.network) {
+            _ if peer == self.me => false,
+            (Some(shm), _) => shm.send_short(peer, header, payload),
+            (None, Some(network)) => network.send_short(peer, header, payload),
+            (None, None) => false,
+        }
+    }
+
     fn next_short_by_route(&mut self, peer: Peer) -> Option<(Header, ShortPayload<'_>)> {
         match &mut self.shm {
             Some(shm) => shm.next_short(peer),

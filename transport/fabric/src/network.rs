@@ -21,6 +21,7 @@ use crate::tally::Tally;
 use tern_datagram::Urtp;
 use tern_datagram::link::address_for_all;
 use tern_datagram::probe::Observation;
+use tern_mem::ContiguousBuf;
 use tern_ofi::{Ofi, OfiBell, OfiError, Opened, ProviderChoice, split};
 use tern_shm::abroad::memory_file;
 use tern_shm::bell::Bell;
@@ -580,6 +581,15 @@ impl Network {
         match here.index(peer) {
             Some(index) => Some((&mut here.shm, index)),
             None => self.pairs.as_mut()?.way_from(peer),
+        }
+    }
+
+    /// See [`Transport::send_short_by_route`].
+    #[inline]
+    pub(super) fn send_short(&mut self, peer: Peer, header: &Header, payload: ContiguousBuf) -> bool {
+        match self.route(peer) {
+            Route::Memory(shm, index) => shm.send_short(index, header, payload),
+            _ => false,
         }
     }
 

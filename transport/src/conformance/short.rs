@@ -28,7 +28,7 @@ pub fn mixes_short_ways_with_others<W: ConformanceWorld>() {
     }
 }
 
-/// Every second one, where the transport can.
+/// Every second one, where the transport can; of those, every second one by route.
 fn send_short<W: ConformanceWorld>(world: &mut W, seed: usize, mut payload: Vec<u8>) -> bool {
     if payload.len() > AM_INLINE_BYTES_MAX || seed.is_multiple_of(2) {
         return false;
@@ -36,7 +36,10 @@ fn send_short<W: ConformanceWorld>(world: &mut W, seed: usize, mut payload: Vec<
     // SAFETY: not used beyond this call.
     let buf = unsafe { ContiguousBuf::new(payload.as_mut_ptr(), payload.len()) };
     let (transport, peer) = world.sender();
-    transport.send_short(peer, &header(seed), buf)
+    match seed % 4 {
+        1 => transport.send_short(peer, &header(seed), buf),
+        _ => transport.send_short_by_route(peer, &header(seed), buf),
+    }
 }
 
 fn take_short<W: ConformanceWorld>(world: &mut W, keeper: &mut Keeper) -> bool {
