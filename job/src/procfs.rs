@@ -94,6 +94,7 @@ pub fn variable_across_exec(pid: u32, name: &str) -> Option<OsString> {
         match look_for(pid, name)? {
             Ok(value) => return Some(value),
             Err(environment) if !environment.is_empty() => return None,
+            Err(_) if ProcessStat::of(pid)?.has_ended() => return None,
             Err(_) => std::thread::sleep(EXEC_PAUSE),
         }
     }

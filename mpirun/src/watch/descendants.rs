@@ -130,13 +130,11 @@ pub(crate) struct Successor {
 /// Finds the orphan that goes on as `rank`, whose first process, of group `group`, has ended. `member` is the process that has joined
 /// the job as this rank, if one has.
 pub(crate) fn successor(rank: u32, group: u32, member: Option<u32>) -> Option<Successor> {
+    if let Some(ended) = member.and_then(ended_member) {
+        return Some(ended);
+    }
     let own = std::process::id();
     let look = Look::take();
-    // The end of a member that was left behind may be seen together with that of the first process, and has its exit status.
-    let has_ended = |pid: &u32| look.stat(*pid).is_some_and(|stat| stat.parent == own && stat.has_ended());
-    if let Some(pid) = member.filter(has_ended) {
-        return Some(Successor { pid, in_group: false });
-    }
     // What a wrapper has started and left may not run the program yet.
     let descriptor = |pid| JobDescriptor::parse(&variable_across_exec(pid, DESCRIPTOR_VARIABLE)?).ok();
     let is_rank = |pid: &u32| {
@@ -153,6 +151,12 @@ pub(crate) fn successor(rank: u32, group: u32, member: Option<u32>) -> Option<Su
     let pid = *found.or(orphans.first())?;
     let in_group = look.stat(pid).is_some_and(|stat| stat.group == group);
     Some(Successor { pid, in_group })
+}
+
+/// A member that was left behind and has ended: that may be seen together with the end of the first process, and has its exit status.
+pub(crate) fn ended_member(pid: u32) -> Option<Successor> {
+    let has_ended = |stat: &ProcessStat| stat.parent == std::process::id() && stat.has_ended();
+    ProcessStat::of(pid).filter(has_ended).map(|_| Successor { pid, in_group: false })
 }
 
 #[cfg(test)]

@@ -25,7 +25,7 @@ use crate::serve::directory::{AddressDirectory, Asked, Asker};
 use crate::serve::pmi::{About, Demand, KeyValues, Pmi};
 use crate::tree::children::{Children, Loss};
 use crate::tree::messages::{Down, Up};
-use crate::watch::descendants::{signal_fled, successor};
+use crate::watch::descendants::{ended_member, signal_fled, successor};
 use crate::watch::deserted::{self, Stalled};
 use crate::watch::exit_cause::{End, Refusal};
 use crate::watch::orphans::Orphans;
@@ -380,7 +380,10 @@ impl NodeSupervisor {
             return false;
         }
         let group = rank.group().as_raw_nonzero().get() as u32;
-        let Some(found) = successor(rank.number, group, record.pid()) else { return false };
+        // It may have ended while it was looked for, and even have joined the job before.
+        let joined = || self.resources.record(rank.number).pid().filter(|member| *member != rank.pid());
+        let ended = || ended_member(joined()?);
+        let Some(found) = successor(rank.number, group, record.pid()).or_else(ended) else { return false };
         let rank = &mut self.ranks[index];
         let watched = rank
             .hand_over(found.pid)
