@@ -4,13 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#define CHECK(condition)                                                                                    \
-    do {                                                                                                    \
-        if (!(condition)) {                                                                                 \
-            fprintf(stderr, "rank %d, line %d: not so: %s\n", rank, __LINE__, #condition);                  \
-            MPI_Abort(MPI_COMM_WORLD, 1);                                                                   \
-        }                                                                                                   \
-    } while (0)
+#include "check.h"
 
 enum { N = 64, CUBE = N * N * N, ROUNDS = 10, PIECES = 100, PIECE = 3, STEPS = 1000, LOCKS = 100 };
 

@@ -6,13 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#define CHECK(condition)                                                                                    \
-    do {                                                                                                    \
-        if (!(condition)) {                                                                                 \
-            fprintf(stderr, "rank %d, line %d: not so: %s\n", rank, __LINE__, #condition);                  \
-            MPI_Abort(MPI_COMM_WORLD, 1);                                                                   \
-        }                                                                                                   \
-    } while (0)
+#include "check.h"
 
 enum { N = 200, ROUNDS = 20, TICKETS = 2000, LOCKS = 50, DUPLICATES = 200 };
 

@@ -141,8 +141,8 @@ pub(crate) fn until_event<E: WaitEvent>(mut process: LockGuard, mut event: E) ->
     }
 }
 
-/// In place of a wait that would begin now: gives the core away once, where ranks outnumber the cores and no other thread could come in
-/// meanwhile. Whether it did. What a whole wait touches is no longer in the cache of a core that many ranks share.
+/// In place of a wait that would begin now: gives the core away once, where ranks outnumber the cores and no other thread of the
+/// program could come in meanwhile. Whether it did. What a whole wait touches is no longer in the cache of a core that many ranks share.
 #[inline]
 pub(crate) fn yield_in_place(process: &mut Process) -> bool {
     if !process.waiting.oversubscribed || crate::core::process::several() || !has_nothing_else(process) {
@@ -151,10 +151,8 @@ pub(crate) fn yield_in_place(process: &mut Process) -> bool {
     if !process.waiting.yielding.is_worth_it() {
         return false;
     }
-    let left = process.waiting.yielding.is_timed().then(Instant::now);
-    std::thread::yield_now();
-    if let Some(left) = left {
-        process.waiting.yielding.learn(left.elapsed());
+    if let Some(away) = yield_to_others(process.waiting.yielding.is_timed()) {
+        process.waiting.yielding.learn(away);
     }
     true
 }
@@ -499,9 +497,15 @@ fn give_core_away(mut process: LockGuard) -> LockGuard {
 
 /// Lets whoever needs this core have it, and other threads of this process come in; how long that took, if it is asked for.
 fn yield_core(process: LockGuard, timed: bool) -> (LockGuard, Option<Duration>) {
-    let left = timed.then(Instant::now);
     drop(process);
-    std::thread::yield_now();
-    let away = left.map(|left| left.elapsed());
+    let away = yield_to_others(timed);
     (enter(), away)
+}
+
+/// Lets whoever needs this core have it; how long that took, if it is asked for.
+#[inline(always)]
+fn yield_to_others(timed: bool) -> Option<Duration> {
+    let left = timed.then(Instant::now);
+    std::thread::yield_now();
+    left.map(|left| left.elapsed())
 }
