@@ -24,6 +24,7 @@ pub mod conformance;
 pub mod copies;
 pub mod directory;
 pub mod doorbell;
+pub mod fence;
 pub mod fingerprint;
 pub mod limits;
 pub mod reach;
@@ -266,6 +267,12 @@ pub trait Transport {
     #[inline]
     fn pass_short_by_route(&mut self, peer: Peer) {
         self.pass_short(peer);
+    }
+
+    /// Looks up to so many times whether the next message of `peer` is here, of whatever length, and at nothing else. False also where
+    /// messages do not come by lines of memory.
+    fn await_next(&mut self, _peer: Peer, _looks: u32) -> bool {
+        false
     }
 
     /// After [`Transport::send`] has said [`Full`]: the message's memory could not be read. The peer is told that it does not

@@ -11,8 +11,8 @@ use super::object::Window;
 use super::place::TargetElements;
 use tern_mem::op::{PredefinedOp, atomic, reduce};
 use tern_mem::{Basic, UserBuf};
-use tern_shm::fence_everywhere;
 use tern_transport::TransferError;
+use tern_transport::fence::fence_everywhere;
 
 /// What decides how the elements of a target are combined.
 #[derive(Clone, Copy, Debug)]

@@ -7,6 +7,7 @@ use std::time::Duration;
 use crate::futex;
 use crate::segment::Segment;
 use tern_transport::doorbell::Doorbell;
+use tern_transport::fence::fence_everywhere;
 
 use super::bell_words::{ANY_LINE, BellWords, NEEDS_FENCE};
 
@@ -124,7 +125,7 @@ impl Bell {
 
     /// After announcing a sleep, before the last look.
     pub(crate) fn fence_all(&self) {
-        if !(self.membarrier && futex::fence_everywhere()) {
+        if !(self.membarrier && fence_everywhere()) {
             fence(Ordering::SeqCst);
         }
     }

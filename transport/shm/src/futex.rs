@@ -26,26 +26,6 @@ fn timespec(time: Duration) -> libc::timespec {
     }
 }
 
-// linux/membarrier.h
-const MEMBARRIER_CMD_GLOBAL_EXPEDITED: i32 = 1 << 1;
-const MEMBARRIER_CMD_REGISTER_GLOBAL_EXPEDITED: i32 = 1 << 2;
-
-/// Makes this process one that [`fence_everywhere`], called by any process, reaches. Whether that worked.
-pub(crate) fn register_for_fences() -> bool {
-    membarrier(MEMBARRIER_CMD_REGISTER_GLOBAL_EXPEDITED)
-}
-
-/// Every thread of every process that can be reached so, see [`Fabric::is_fenced`](tern_fabric::Fabric::is_fenced), passes a full fence
-/// before this returns. Whether that worked.
-pub fn fence_everywhere() -> bool {
-    membarrier(MEMBARRIER_CMD_GLOBAL_EXPEDITED)
-}
-
-fn membarrier(command: i32) -> bool {
-    // SAFETY: takes no addresses.
-    unsafe { libc::syscall(libc::SYS_membarrier, command, 0, 0) == 0 }
-}
-
 /// One word of a `futex_waitv`, linux/futex.h.
 #[repr(C)]
 struct Waiter {

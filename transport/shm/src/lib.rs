@@ -75,8 +75,6 @@ pub use cma::{allow_peers, probe, probe_addr, read_from, write_to};
 #[cfg(not(loom))]
 pub use cooperative_copy::cooperative_chunks;
 #[cfg(not(loom))]
-pub use futex::fence_everywhere;
-#[cfg(not(loom))]
 pub use memory::{JobMemory, Reservation, SharedRange};
 #[cfg(not(loom))]
 pub use segment::{AttachError, FarBell};

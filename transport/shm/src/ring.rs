@@ -405,6 +405,12 @@ impl RingReader {
         LineHead { header: mark.header(context, envelope), payload }
     }
 
+    /// Whether the next message is here.
+    #[inline(always)]
+    pub(crate) fn has_next(&self) -> bool {
+        self.ready().is_some()
+    }
+
     /// The next message, if it is here and of one line. The header is copied out once; the payload is for whoever wants it to copy, once.
     #[inline(always)]
     pub(crate) fn next_short(&self) -> Option<(Header, ShortPayload<'_>)> {

@@ -14,7 +14,6 @@ use super::bell_words::NEEDS_FENCE;
 use super::cells::{CellPool, SendCell};
 use super::cma::{self, CopyDirection};
 use super::cooperative_copy::CooperativeCopies;
-use super::futex;
 use super::inbox::{Inbox, Queued};
 use super::layout::SegmentLayout;
 use super::path_tuner::PathTuner;
@@ -31,6 +30,7 @@ use crate::limits::{
     POLL_BUDGET, QUEUE_MESSAGES_BEFORE_RING,
 };
 use tern_transport::config::TransportConfig;
+use tern_transport::fence::register_for_all;
 use tern_transport::{
     Am, CooperativeCopyKey, Doorbell, Full, Header, Limits, Peer, Remote, ShortPayload, Sink, Token,
     Transfer, TransferError, Transport,
@@ -125,7 +125,7 @@ impl Shm {
             return Err(AttachError::NotARank(me, size));
         }
         let segment = Arc::new(Segment::attach(fd, size, config)?);
-        let registered = futex::register_for_fences();
+        let registered = register_for_all();
         let bell = Bell::shared(segment.clone(), me, oversubscribed || !registered);
         Ok(Shm::with_bell(segment, me, Arc::new(bell), registered, oversubscribed, config))
     }
@@ -140,7 +140,7 @@ impl Shm {
         config: &TransportConfig,
     ) -> Result<Shm, AttachError> {
         let segment = Arc::new(Segment::attach(fd, 2, config)?.with_far_bell(far));
-        let registered = futex::register_for_fences();
+        let registered = register_for_all();
         Ok(Shm::with_bell(segment, me, bell, registered, false, config))
     }
 
@@ -203,7 +203,7 @@ impl Shm {
         shm_comm::clear(&self.segment, self.me, slot, size)
     }
 
-    /// Whether [`fence_everywhere`](crate::fence_everywhere) of another process reaches this one.
+    /// Whether [`fence_everywhere`](tern_transport::fence::fence_everywhere) of another process reaches this one.
     pub fn is_fenced(&self) -> bool {
         self.registered
     }
@@ -480,6 +480,12 @@ impl Transport for Shm {
     #[inline(always)]
     fn next_short(&mut self, peer: Peer) -> Option<(Header, ShortPayload<'_>)> {
         self.incoming_from(peer)?.ring.next_short()
+    }
+
+    #[inline]
+    fn await_next(&mut self, peer: Peer, looks: u32) -> bool {
+        let incoming = self.incoming_from(peer);
+        incoming.is_some_and(|incoming| (0..looks).any(|_| incoming.ring.has_next()))
     }
 
     #[inline(always)]
