@@ -77,6 +77,13 @@ impl<T: Transport> Engine<T> {
         core.took_short(peer, header.credits);
         Some((envelope, bytes))
     }
+
+    /// Where [`Engine::take_next`] has found nothing: looks up to so many times whether the peer's next message has come. False also if
+    /// there is anything else to do.
+    #[inline]
+    pub fn await_next(&mut self, peer: Peer, looks: u32) -> bool {
+        self.core.has_nothing_but_this() && self.transport.await_next(peer, looks)
+    }
 }
 
 /// Whether it is a message of the program's that asks for nothing else, and could match.

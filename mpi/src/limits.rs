@@ -9,6 +9,9 @@ pub(crate) const LOOKS_AT_ONCE: u32 = 16;
 /// comes that replies at once. Without a request it is taken some nanoseconds sooner.
 pub(crate) const POLLS_AT_ONCE_MAX: u32 = 64;
 
+/// Looks at one peer's next line that take as long as a poll.
+pub(crate) const LOOKS_PER_POLL: u32 = 4;
+
 /// Empty polls before a wait stops spinning, when every rank has a core: about 50 µs, what it costs to be woken in a
 /// virtual node. Spinning as long as sleeping would cost is at most twice the best choice. A power of two, as waits halve
 /// and double it.
@@ -168,8 +171,12 @@ pub(crate) const NAP: Duration = Duration::from_micros(20);
 /// The same where the thread only sees to what a call has left behind: a gathered message is late by so much at first.
 pub(crate) const NAP_FOR_RESIDUE: Duration = Duration::from_micros(500);
 
-/// The same in a program that has called for long without a pause: shorter naps disturb its long messages.
-pub(crate) const NAP_FOR_RESIDUE_MAX: Duration = Duration::from_millis(8);
+/// Both in a program that has called for long without a pause: shorter naps disturb its long messages, and its puts and gets. What comes
+/// right after its last call is late by so much, once.
+pub(crate) const NAP_MAX: Duration = Duration::from_millis(8);
+
+/// Naps in a row without a look at what there is to do: a tenth of a second at most.
+pub(crate) const STAYS_OUT_MAX: u32 = 16;
 
 /// Naps without anything left behind after which the thread parks. To wake it costs as much as several naps.
 pub(crate) const IDLE_NAPS_MAX: u32 = 8;

@@ -1,6 +1,6 @@
 //! What a user sees of a defect of this library, or of memory that the program has overwritten: a sentence, and no backtrace.
 
-use crate::core::process::{bar_others, complain, meet_another, threaded};
+use crate::core::process::{bar_others, complain, is_ours, meet_another, several};
 use crate::limits::MEET_WITHIN;
 use std::panic::{self, PanicHookInfo};
 use std::sync::Once;
@@ -21,7 +21,7 @@ pub(crate) fn explain() {
 /// sleep in its call, or to come here: whichever meets the first one says so, and ends the job.
 fn meet_another_thread() {
     static IS_HERE: AtomicBool = AtomicBool::new(false);
-    if threaded() || !has_other_threads() {
+    if several() || is_ours() || !has_other_threads() {
         return;
     }
     if IS_HERE.swap(true, Ordering::Relaxed) || bar_others(MEET_WITHIN) {

@@ -4,6 +4,7 @@
 //! user are always called without it: whoever holds a [`LockGuard`] must not call out.
 
 mod ending;
+mod gate;
 mod guard;
 mod parts;
 mod phase;
@@ -11,8 +12,9 @@ mod phase;
 pub(crate) use crate::core::engine::ProcessEngine;
 pub(crate) use ending::{complain, die};
 pub(crate) use guard::{
-    LockGuard, Threads, allow, bar_others, be_ours, enter, enter_alone, enter_anyway, in_forked_child,
-    meet_another, several, state_after_fault, threaded, try_enter, try_look, use_lock, use_lock_if_idle,
+    ClosedGate, LockGuard, LoneGuard, Threads, allow, bar_others, be_ours, close_gate, enter, enter_alone,
+    enter_anyway, enter_at_once, enter_by_gate, entries, in_forked_child, is_ours, meet_another, open_gate,
+    several, state_after_fault, threaded, threads, try_enter, try_look, use_lock, use_lock_if_idle,
 };
 pub(crate) use parts::{Checks, CollectiveState, MulticastState, ProcessWaits};
 pub(crate) use phase::{Phase, phase, set_phase};

@@ -14,10 +14,12 @@ mod parked;
 use parked::{AWAY, ENDS, PARKED, SLEEPS, STATE, door, has_work, serves_others, thread, unpark};
 pub(crate) use parked::{leaving, runs};
 
-use crate::core::process::{LockGuard, Process, be_ours, enter, try_enter, use_lock};
+use crate::core::process::{
+    ClosedGate, LockGuard, Process, be_ours, close_gate, enter, entries, open_gate, try_enter, use_lock,
+};
 use crate::core::wait;
 use crate::limits::{
-    IDLE_NAPS_MAX, LOOK_ABROAD, LOOK_AT_DIALING, NAP, NAP_FOR_RESIDUE, NAP_FOR_RESIDUE_MAX, SLICE_NS,
+    IDLE_NAPS_MAX, LOOK_ABROAD, LOOK_AT_DIALING, NAP, NAP_FOR_RESIDUE, NAP_MAX, SLICE_NS, STAYS_OUT_MAX,
 };
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -55,6 +57,7 @@ pub(crate) fn stop() {
 fn run(serving: &Serving) {
     serving.begin();
     be_ours();
+    open_gate();
     crate::tool::keep_quiet();
     ask_for_short_waits();
     let mut naps = Naps::default();
@@ -70,32 +73,45 @@ fn run(serving: &Serving) {
 /// Looks whether there is something to do. Where somebody is in the library, there is not: to wait for the lock would cost
 /// the program several times a system call.
 fn turn(naps: &mut Naps) {
-    let Some(mut process) = try_enter() else {
-        return nap(if naps.for_unsent { naps.longer() } else { NAP });
+    if naps.others_are_here() {
+        return nap(naps.longer());
+    }
+    let Some((closed, mut process)) = come_in() else {
+        return nap(naps.longer());
     };
     if STATE.load(Ordering::SeqCst) == ENDS {
         return;
     }
     let (others, polled) = naps.since_last(&process);
     let has_work = has_work(&mut process);
-    let time = match process.waiting.progress_thread || serves_others(&process) {
-        true => (has_work && others).then_some(NAP),
+    naps.is_for(process.waiting.progress_thread || serves_others(&process));
+    let time = match naps.serves {
+        true => (has_work && others).then(|| naps.longer()),
         false => naps.for_unsent(has_work, polled),
     };
     match time {
         Some(time) => {
             drop(process);
+            drop(closed);
             nap(time);
         }
         None if has_work => {
             naps.shortest();
-            work(process);
+            work(process, closed);
         }
         None => {
-            park(process);
+            park(process, closed);
             naps.restart();
         }
     }
+}
+
+/// Enters the library unless somebody else is in it. The gate stays closed for the whole turn: callbacks of the user, for which the
+/// lock is left, find this thread in it.
+fn come_in() -> Option<(ClosedGate, LockGuard)> {
+    let closed = close_gate()?;
+    let process = try_enter(&closed)?;
+    Some((closed, process))
 }
 
 /// Sleeps, unless the thread is to end.
@@ -107,17 +123,29 @@ fn nap(time: Duration) {
 struct Naps {
     entries: u64,
     polls: u64,
+    /// Whatever comes is what this thread is for, whenever the program is not in MPI.
+    serves: bool,
+    /// Turns in a row in which it has stayed out since the program was.
+    stayed_out: u32,
     /// Turns since there was something to do.
     idle: u32,
-    /// Left-behind things are what this thread is for.
-    for_unsent: bool,
+    /// It has looked what this thread is for.
+    knows_what_for: bool,
     /// The next nap for them.
     time: Duration,
 }
 
 impl Default for Naps {
     fn default() -> Self {
-        Naps { entries: 0, polls: 0, idle: 0, for_unsent: false, time: NAP_FOR_RESIDUE }
+        Naps {
+            entries: 0,
+            polls: 0,
+            serves: false,
+            stayed_out: 0,
+            idle: 0,
+            knows_what_for: false,
+            time: NAP_FOR_RESIDUE,
+        }
     }
 }
 
@@ -126,34 +154,55 @@ impl Naps {
     /// done so, the longer it is believed: what it then leaves behind and computes is late by an eighth of that time at most.
     fn longer(&mut self) -> Duration {
         let now = self.time;
-        self.time = (now + now / 8).min(NAP_FOR_RESIDUE_MAX);
+        self.time = (now + now / 8).min(NAP_MAX);
         now
     }
 
     /// The program computes at times.
     fn shortest(&mut self) {
-        self.time = NAP_FOR_RESIDUE;
+        self.time = if self.serves { NAP } else { NAP_FOR_RESIDUE };
     }
 
     /// Whether to nap without asking for the lock, which costs the program more than the nap: a call that waits sees to all.
     fn can_stay_out(&mut self) -> bool {
-        let stays = self.for_unsent && self.idle < IDLE_NAPS_MAX && wait::is_anybody_awake();
+        let stays = self.knows_what_for && self.idle < IDLE_NAPS_MAX && wait::is_anybody_awake();
         self.idle += u32::from(stays);
+        stays
+    }
+
+    /// Learns what this thread is for: whatever comes, or what a call has left behind.
+    fn is_for(&mut self, all: bool) {
+        self.knows_what_for = true;
+        if self.serves != all {
+            self.serves = all;
+            self.shortest();
+        }
+    }
+
+    /// Whether the program is in MPI all the time, so that this thread has nothing to do. To come in and find that out would cost the program
+    /// more than the nap. Now and then it comes in all the same.
+    fn others_are_here(&mut self) -> bool {
+        let now = entries();
+        let stays = self.serves && now != self.entries && self.stayed_out < STAYS_OUT_MAX;
+        if stays {
+            (self.entries, self.stayed_out) = (now, self.stayed_out + 1);
+        } else {
+            self.stayed_out = 0;
+        }
         stays
     }
 
     /// Whether somebody else was in the library since this was asked, and whether anybody polled.
     fn since_last(&mut self, process: &Process) -> (bool, bool) {
-        let since =
-            (process.waiting.entries.wrapping_sub(self.entries) > 1, process.waiting.polls != self.polls);
-        (self.entries, self.polls) = (process.waiting.entries, process.waiting.polls);
+        let entries = entries();
+        let since = (entries.wrapping_sub(self.entries) > 1, process.waiting.polls != self.polls);
+        (self.entries, self.polls) = (entries, process.waiting.polls);
         since
     }
 
     /// Every poll sees to what was left behind: what there is now is new if there was one, and gets a nap's time for the next.
     /// A program that leaves something behind again and again finds the thread not parked, and need not wake it.
     fn for_unsent(&mut self, has_work: bool, polled: bool) -> Option<Duration> {
-        self.for_unsent = true;
         self.idle = if has_work { 0 } else { self.idle + 1 };
         (polled && self.idle < IDLE_NAPS_MAX).then(|| self.longer())
     }
@@ -166,7 +215,7 @@ impl Naps {
 }
 
 /// Makes progress, or sleeps until there may be some to make.
-fn work(process: LockGuard) {
+fn work(process: LockGuard, closed: ClosedGate) {
     let (process, moved) = progress(process);
     let Some(bell) = process.waiting.bell.clone().filter(|_| !moved) else { return };
     let armed = bell.arm();
@@ -175,6 +224,7 @@ fn work(process: LockGuard) {
     // Under the lock: whoever leaves the library afterwards sees it.
     let stays = stays && STATE.compare_exchange(AWAY, SLEEPS, Ordering::SeqCst, Ordering::SeqCst).is_ok();
     drop(process);
+    drop(closed);
     if !stays {
         return bell.disarm();
     }
@@ -254,11 +304,12 @@ impl LookOut {
     }
 }
 
-fn park(process: LockGuard) {
+fn park(process: LockGuard, closed: ClosedGate) {
     let mut out = LookOut::of(&process);
     // Under the lock: whoever leaves the library afterwards sees it.
     let parked = STATE.compare_exchange(AWAY, PARKED, Ordering::SeqCst, Ordering::SeqCst).is_ok();
     drop(process);
+    drop(closed);
     while parked && STATE.load(Ordering::SeqCst) == PARKED {
         out.wait();
         if !matches!(out, LookOut::None) && STATE.load(Ordering::SeqCst) == PARKED {
@@ -269,7 +320,7 @@ fn park(process: LockGuard) {
 
 /// While the program computes, a connection to another world may have broken for good, or somebody may stand at a port.
 fn look_around() -> LookOut {
-    let Some(process) = try_enter() else { return LookOut::After(LOOK_AT_DIALING) };
+    let Some((_closed, process)) = come_in() else { return LookOut::After(LOOK_AT_DIALING) };
     process.abroad().into_iter().for_each(Tcp::look_soon);
     let (process, _) = progress(process);
     LookOut::of(&process)
@@ -307,12 +358,27 @@ mod tests {
         let mut before = Duration::ZERO;
         for _ in 0..100 {
             let nap = naps.longer();
-            assert!(nap <= NAP_FOR_RESIDUE + before / 8 && nap <= NAP_FOR_RESIDUE_MAX, "{nap:?}");
+            assert!(nap <= NAP_FOR_RESIDUE + before / 8 && nap <= NAP_MAX, "{nap:?}");
             before += nap;
         }
-        assert_eq!(naps.longer(), NAP_FOR_RESIDUE_MAX);
+        assert_eq!(naps.longer(), NAP_MAX);
         naps.shortest();
         assert_eq!(naps.longer(), NAP_FOR_RESIDUE);
+        naps.is_for(true);
+        assert_eq!(naps.longer(), NAP);
+        let longest = (0..100).map(|_| naps.longer()).max();
+        assert_eq!(longest, Some(NAP_MAX));
+    }
+
+    #[test]
+    fn a_program_that_calls_again_is_left_alone_but_not_for_ever() {
+        let mut naps = Naps::default();
+        naps.is_for(true);
+        let stays = (0..1000).take_while(|_| {
+            drop(enter());
+            naps.others_are_here()
+        });
+        assert_eq!(stays.count(), STAYS_OUT_MAX as usize);
     }
 
     #[test]

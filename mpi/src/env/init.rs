@@ -4,7 +4,9 @@ use crate::comm::object::{Comm, Contexts};
 use crate::core::boundary::Out;
 use crate::core::entry::entry;
 use crate::core::error::{Result, fail};
-use crate::core::process::{self, Checks, Phase, Process, Threads, allow, enter, phase, set_phase};
+use crate::core::process::{
+    self, Checks, ClosedGate, Phase, Process, Threads, allow, close_gate, enter, open_gate, phase, set_phase,
+};
 use crate::core::settings;
 use crate::core::thread_level::{self, is_main};
 use crate::core::wait::{self, Waiting};
@@ -117,8 +119,14 @@ fn start(required: c_int) -> Result {
         _ if progresses || checks || tool => Threads::OneAndOurs,
         _ => Threads::One,
     });
+    if checks {
+        // Two threads that may not call at once are to meet at the lock.
+        close_gate().into_iter().for_each(ClosedGate::leave_closed);
+    }
     if progresses {
         progress::start();
+    } else {
+        open_gate();
     }
     multicast::settle()?;
     thread_level::grant(required);

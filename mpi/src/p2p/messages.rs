@@ -5,8 +5,11 @@ use crate::core::arguments::{buffer, contiguous, destination, pattern_if_valid, 
 use crate::core::boundary::{ChoiceBuf, ChoiceBufMut, Out};
 use crate::core::entry::entry;
 use crate::core::error::Result;
-use crate::core::process::{LockGuard, Process, enter, enter_alone, several, threaded};
+use crate::core::process::{
+    LockGuard, LoneGuard, Process, Threads, enter, enter_alone, enter_by_gate, several, threaded, threads,
+};
 use crate::core::wait::{self, Waiting};
+use crate::limits::LOOKS_PER_POLL;
 use crate::p2p::ended::Ended;
 use crate::p2p::fault::explain;
 use crate::p2p::request::handle_of;
@@ -57,7 +60,7 @@ entry! {
     /// Blocking receive (section 3.2.4).
     safe fn MPI_Recv, MPI_Recv_c<W>(buf: ChoiceBufMut, count: W::Count, datatype: MPI_Datatype, source: c_int, tag: c_int, comm: MPI_Comm, status: StatusOut<'_>) on comm {
         let message = MessageArguments { buf: buf.into(), count: count.into(), datatype, rank: source, tag, comm };
-        if take_short(&message, status) {
+        if take_short::<false>(&message, status) {
             return Ok(());
         }
         receive_contiguous(message, status)
@@ -223,15 +226,20 @@ impl Process {
 }
 
 /// The shortest way of a short standard send, to a peer that has room for it: what it needs stays in registers. If anything is in the
-/// way, wrong, or watched, nothing has happened.
+/// way, wrong, or watched, nothing has happened. `BY_GATE`: where the library's own thread may come in, which is where there are networks.
 #[inline(always)]
-fn send_short(message: &MessageArguments) -> bool {
+fn send_short<const BY_GATE: bool>(message: &MessageArguments) -> bool {
     // Longer messages lose no time here: this comes before all else.
     let buf = contiguous(message.buf, message.count, message.datatype);
     let Some(buf) = buf.filter(|buf| buf.len() <= AM_INLINE_BYTES_MAX) else { return false };
-    let Some(mut process) = enter_alone() else { return false };
+    let Some(mut process) = enter_quickly::<BY_GATE>() else { return false };
     let Some((peer, envelope)) = usual_destination(&process, message) else { return false };
-    process.engine_mut().is_some_and(|engine| engine.send_short::<false>(peer, envelope, buf))
+    process.engine_mut().is_some_and(|engine| engine.send_short::<BY_GATE>(peer, envelope, buf))
+}
+
+#[inline(always)]
+fn enter_quickly<const BY_GATE: bool>() -> Option<LoneGuard> {
+    if BY_GATE { enter_by_gate() } else { enter_alone() }
 }
 
 /// The same where the lock is used, and for longer messages that go at once.
@@ -240,8 +248,8 @@ fn try_send_contiguous(process: &mut Process, message: &MessageArguments) -> boo
     let Some((peer, envelope)) = usual_destination(process, message) else { return false };
     let Some(buf) = contiguous(message.buf, message.count, message.datatype) else { return false };
     let Some(engine) = process.engine_mut() else { return false };
-    // Where it is not used, the shortest way has been tried.
-    if threaded() && engine.send_short::<true>(peer, envelope, buf) {
+    // Where few threads may come, the shortest way has been tried.
+    if several() && engine.send_short::<true>(peer, envelope, buf) {
         return true;
     }
     engine.send_at_once(Mode::Standard, peer, envelope, &UserBuf::from(buf))
@@ -274,17 +282,36 @@ fn contiguous_receive(
 /// The shortest way of a blocking receive: its message is here and short, and nothing else waits. Whether it was so; otherwise nothing
 /// has happened.
 #[inline(always)]
-fn take_short(message: &MessageArguments, status: StatusOut<'_>) -> bool {
-    let Some(mut process) = enter_alone() else { return false };
+fn take_short<const BY_GATE: bool>(message: &MessageArguments, status: StatusOut<'_>) -> bool {
+    let Some(mut process) = enter_quickly::<BY_GATE>() else { return false };
     if process.checks.watched {
         return false;
     }
-    let Some((envelope, bytes)) = take_next::<false>(&mut process, message) else { return false };
+    let taken = match take_next::<BY_GATE>(&mut process, message) {
+        None if BY_GATE => take_awaited(&mut process, message),
+        taken => taken,
+    };
+    let Some((envelope, bytes)) = taken else { return false };
     status.store_received(&envelope, bytes as u64);
     true
 }
 
-/// See [`tern_engine::Engine::take_next`]. Where no lock is used there is no network, and so but one route.
+/// The same after some looks at that peer alone, where no other rank needs this core and there is nothing to move on meanwhile. Beside a
+/// network a poll takes longer than such a look, and what a poll has found takes longer to be received.
+#[inline(never)]
+fn take_awaited(process: &mut Process, message: &MessageArguments) -> Option<(Envelope, usize)> {
+    let polls = process.waiting.polls_at_once - 1;
+    if polls == 0 || !process.objects.collectives.is_empty() {
+        return None;
+    }
+    let peer = process.objects.comms.get(message.comm)?.peers().peer(message.rank as u32)?;
+    if !process.engine_mut()?.await_next(peer, polls * LOOKS_PER_POLL) {
+        return None;
+    }
+    take_next::<true>(process, message)
+}
+
+/// See [`tern_engine::Engine::take_next`].
 #[inline(always)]
 fn take_next<const BY_ROUTE: bool>(
     process: &mut Process,
@@ -300,9 +327,13 @@ fn take_next<const BY_ROUTE: bool>(
 /// A blocking receive into elements of a predefined type, and any other.
 #[inline(never)]
 fn receive_contiguous(message: MessageArguments, status: StatusOut<'_>) -> Result {
-    let mut process = enter();
     // Where the lock is used, nobody has looked yet.
-    if threaded()
+    let threads = threads();
+    if threads == Threads::OneAndOurs && take_short::<true>(&message, status) {
+        return Ok(());
+    }
+    let mut process = enter();
+    if threads == Threads::Several
         && let Some((envelope, bytes)) = take_next::<true>(&mut process, &message)
     {
         status.store_received(&envelope, bytes as u64);
@@ -370,7 +401,7 @@ fn irecv(mut process: LockGuard, message: MessageArguments, request: Out<'_, MPI
 
 #[inline(always)]
 fn send(call: &'static str, mode: Mode, message: MessageArguments) -> Result {
-    if mode == Mode::Standard && send_short(&message) {
+    if mode == Mode::Standard && send_short::<false>(&message) {
         return Ok(());
     }
     send_longer(call, mode, message)
@@ -378,6 +409,9 @@ fn send(call: &'static str, mode: Mode, message: MessageArguments) -> Result {
 
 #[inline(never)]
 fn send_longer(call: &'static str, mode: Mode, message: MessageArguments) -> Result {
+    if threaded() && mode == Mode::Standard && send_short::<true>(&message) {
+        return Ok(());
+    }
     let mut process = enter();
     if mode == Mode::Standard && try_send_contiguous(&mut process, &message) {
         return Ok(());
@@ -398,7 +432,7 @@ fn send_general(mut process: LockGuard, call: &'static str, mode: Mode, message:
 
 #[inline(always)]
 fn isend(mode: Mode, message: MessageArguments, request: Out<'_, MPI_Request>) -> Result {
-    if mode == Mode::Standard && send_short(&message) {
+    if mode == Mode::Standard && send_short::<false>(&message) {
         request.set(handle_of(RequestId::COMPLETED));
         return Ok(());
     }
@@ -407,6 +441,10 @@ fn isend(mode: Mode, message: MessageArguments, request: Out<'_, MPI_Request>) -
 
 #[inline(never)]
 fn isend_longer(mode: Mode, message: MessageArguments, request: Out<'_, MPI_Request>) -> Result {
+    if threaded() && mode == Mode::Standard && send_short::<true>(&message) {
+        request.set(handle_of(RequestId::COMPLETED));
+        return Ok(());
+    }
     let mut process = enter();
     if mode == Mode::Standard && try_send_contiguous(&mut process, &message) {
         request.set(handle_of(RequestId::COMPLETED));

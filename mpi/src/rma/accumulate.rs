@@ -15,7 +15,7 @@ use crate::core::arguments::{buffer, contiguous_buffer, is_no_address};
 use crate::core::boundary::{ChoiceBuf, ChoiceBufMut, Out};
 use crate::core::entry::entry;
 use crate::core::error::{Result, fail};
-use crate::core::process::{LockGuard, Process, enter, enter_alone};
+use crate::core::process::{LockGuard, Process, enter, enter_at_once};
 use crate::p2p::request::handle_of;
 use std::ffi::c_int;
 use std::ptr::null_mut;
@@ -139,7 +139,7 @@ fn combine_single(
     if !single.reads_only() && is_no_address(address.address()) {
         return false;
     }
-    let Some(process) = enter_alone() else { return false };
+    let Some(process) = enter_at_once() else { return false };
     let Some((window, place)) = place_of_single(&process, win, (rank, displacement), single.bytes()) else {
         return false;
     };
@@ -165,7 +165,7 @@ fn swap_single(win: MPI_Win, buffers: [ChoiceBuf; 3], At(rank, displacement, _, 
         return false;
     }
     let [origin, compared, result] = buffers.map(ChoiceBuf::bytes);
-    let Some(process) = enter_alone() else { return false };
+    let Some(process) = enter_at_once() else { return false };
     let Some((window, place)) = place_of_single(&process, win, (rank, displacement), bytes) else {
         return false;
     };

@@ -9,7 +9,7 @@ use super::watch;
 use crate::check::windows::{AccessEnd, EndedAccesses};
 use crate::core::entry::entry;
 use crate::core::error::{Result, fail};
-use crate::core::process::{Process, enter, enter_alone};
+use crate::core::process::{Process, enter, enter_at_once};
 use std::ffi::c_int;
 use tern_abi::*;
 
@@ -43,7 +43,7 @@ fn lock_short(lock_type: c_int, rank: c_int, assert: c_int, win: MPI_Win) -> boo
         MPI_LOCK_EXCLUSIVE => LockKind::Exclusive,
         _ => return false,
     };
-    let Some(mut process) = enter_alone() else { return false };
+    let Some(mut process) = enter_at_once() else { return false };
     let Some(window) = process.usual_window(win) else { return false };
     let target = rank as u32;
     if assert != 0
@@ -63,7 +63,7 @@ fn lock_short(lock_type: c_int, rank: c_int, assert: c_int, win: MPI_Win) -> boo
 /// The same of `MPI_Win_unlock`.
 #[inline(always)]
 fn unlock_short(rank: c_int, win: MPI_Win) -> bool {
-    let Some(mut process) = enter_alone() else { return false };
+    let Some(mut process) = enter_at_once() else { return false };
     let Some(window) = process.usual_window(win) else { return false };
     let target = rank as u32;
     let Some(kind) = window.epoch.held(target).filter(|_| window.is_copied(target)) else { return false };
@@ -79,7 +79,7 @@ fn unlock_short(rank: c_int, win: MPI_Win) -> bool {
 /// The same of `MPI_Win_lock_all`, where all ranks are of this host.
 #[inline(always)]
 fn lock_all_short(assert: c_int, win: MPI_Win) -> bool {
-    let Some(mut process) = enter_alone() else { return false };
+    let Some(mut process) = enter_at_once() else { return false };
     let Some(window) = process.usual_window(win) else { return false };
     if assert != 0 || !window.are_all_copied() || !window.may_be_locked || !window.epoch.is_free_for(None) {
         return false;
@@ -100,7 +100,7 @@ fn lock_all_short(assert: c_int, win: MPI_Win) -> bool {
 /// The same of `MPI_Win_unlock_all`.
 #[inline(always)]
 fn unlock_all_short(win: MPI_Win) -> bool {
-    let Some(mut process) = enter_alone() else { return false };
+    let Some(mut process) = enter_at_once() else { return false };
     let Some(window) = process.usual_window(win) else { return false };
     if !window.are_all_copied() || !window.epoch.is_all_marked() {
         return false;

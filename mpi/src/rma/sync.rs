@@ -12,7 +12,7 @@ use crate::coll::barrier_on;
 use crate::core::boundary::Out;
 use crate::core::entry::entry;
 use crate::core::error::{Error, Result, fail};
-use crate::core::process::{LockGuard, Process, enter, enter_alone};
+use crate::core::process::{LockGuard, Process, enter, enter_at_once};
 use crate::core::wait::{self, Waiting};
 use std::ffi::c_int;
 use std::sync::Arc;
@@ -182,7 +182,7 @@ fn flush(win: MPI_Win, rank: Option<c_int>, done: Done, call: &'static str) -> R
 /// so. If not, nothing has happened.
 #[inline(always)]
 fn flush_short(win: MPI_Win, rank: Option<c_int>) -> bool {
-    let Some(mut process) = enter_alone() else { return false };
+    let Some(mut process) = enter_at_once() else { return false };
     let is_oversubscribed = process.waiting.oversubscribed;
     let Some(window) = process.usual_window(win) else { return false };
     let may_flush = match rank {

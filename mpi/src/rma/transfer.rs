@@ -10,7 +10,7 @@ use crate::core::arguments::{buffer, contiguous};
 use crate::core::boundary::{ChoiceBuf, ChoiceBufMut, Out};
 use crate::core::entry::entry;
 use crate::core::error::{Error, Result, fail};
-use crate::core::process::{LockGuard, Process, enter, enter_alone};
+use crate::core::process::{LockGuard, Process, enter, enter_at_once};
 use crate::limits::SHORT_TRANSFER_BYTES_MAX;
 use crate::p2p::request::handle_of;
 use std::ffi::c_int;
@@ -78,7 +78,7 @@ pub(super) fn done(
 /// Whether a target is locked, as calls that give a request need it; false also if it is not known on the short way.
 #[inline(always)]
 pub(super) fn may_ask(win: MPI_Win, rank: c_int) -> bool {
-    let Some(mut process) = enter_alone() else { return false };
+    let Some(mut process) = enter_at_once() else { return false };
     process.usual_window(win).is_some_and(|window| {
         window.epoch.is_locked(rank as u32) && rank >= 0 && (rank as u32) < window.size()
     })
@@ -135,7 +135,7 @@ fn move_short(win: MPI_Win, origin: Origin, at: At, call: RmaCall) -> bool {
     let Some(local) = alike(origin, at).filter(|local| local.len() <= SHORT_TRANSFER_BYTES_MAX) else {
         return false;
     };
-    let Some(mut process) = enter_alone() else { return false };
+    let Some(mut process) = enter_at_once() else { return false };
     move_as_usual(&mut process, win, local, (at.0, at.1), call)
 }
 

@@ -275,7 +275,7 @@ impl Fabric {
     }
 
     /// Whether another rank of this machine can make this one pass a fence
-    /// ([`fence_everywhere`](tern_shm::fence_everywhere)).
+    /// ([`fence_everywhere`](tern_transport::fence::fence_everywhere)).
     pub fn is_fenced(&self) -> bool {
         let of_network = || self.network.as_ref().is_some_and(|network| network.is_fenced());
         self.shm.as_ref().map_or_else(of_network, Shm::is_fenced)
@@ -403,6 +403,7 @@ impl Transport for Fabric {
         }
     }
 
+    #[inline(always)]
     fn send_short_by_route(&mut self, peer: Peer, header: &Header, payload: ContiguousBuf) -> bool {
         match (&mut self.shm, &mut self.network) {
             _ if peer == self.me => false,
@@ -412,6 +413,7 @@ impl Transport for Fabric {
         }
     }
 
+    #[inline(always)]
     fn next_short_by_route(&mut self, peer: Peer) -> Option<(Header, ShortPayload<'_>)> {
         match &mut self.shm {
             Some(shm) => shm.next_short(peer),
@@ -419,11 +421,19 @@ impl Transport for Fabric {
         }
     }
 
+    #[inline(always)]
     fn pass_short_by_route(&mut self, peer: Peer) {
         match (&mut self.shm, &mut self.network) {
             (Some(shm), _) => shm.pass_short(peer),
             (None, Some(network)) => network.pass_short(peer),
             (None, None) => {}
+        }
+    }
+
+    fn await_next(&mut self, peer: Peer, looks: u32) -> bool {
+        match &mut self.shm {
+            Some(shm) => shm.await_next(peer, looks),
+            None => self.network.as_mut().is_some_and(|network| network.await_next(peer, looks)),
         }
     }
 

@@ -584,17 +584,24 @@ impl Network {
         }
     }
 
-    /// See [`Transport::send_short_by_route`].
+    /// The memory by which messages go to a peer, and its number there.
     #[inline]
-    pub(super) fn send_short(&mut self, peer: Peer, header: &Header, payload: ContiguousBuf) -> bool {
-        match self.route(peer) {
-            Route::Memory(shm, index) => shm.send_short(index, header, payload),
-            _ => false,
+    fn memory_to(&mut self, peer: Peer) -> Option<(&mut Shm, Peer)> {
+        let here = self.here.as_mut()?;
+        match here.index(peer) {
+            Some(index) => Some((&mut here.shm, index)),
+            None => self.pairs.as_mut()?.way(peer),
         }
     }
 
+    /// See [`Transport::send_short_by_route`].
+    #[inline(always)]
+    pub(super) fn send_short(&mut self, peer: Peer, header: &Header, payload: ContiguousBuf) -> bool {
+        self.memory_to(peer).is_some_and(|(shm, index)| shm.send_short(index, header, payload))
+    }
+
     /// See [`Transport::next_short_by_route`]. It counts as a poll, so that sockets are looked at as often as without it.
-    #[inline]
+    #[inline(always)]
     pub(super) fn next_short(&mut self, peer: Peer) -> Option<(Header, ShortPayload<'_>)> {
         if self.polls_left == 0 {
             return None;
@@ -603,8 +610,13 @@ impl Network {
         shm.next_short(index)
     }
 
+    /// See [`Transport::await_next`].
+    pub(super) fn await_next(&mut self, peer: Peer, looks: u32) -> bool {
+        self.memory_from(peer).is_some_and(|(shm, index)| shm.await_next(index, looks))
+    }
+
     /// See [`Transport::pass_short_by_route`].
-    #[inline]
+    #[inline(always)]
     pub(super) fn pass_short(&mut self, peer: Peer) {
         if let Some((shm, index)) = self.memory_from(peer) {
             shm.pass_short(index);

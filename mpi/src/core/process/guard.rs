@@ -2,6 +2,7 @@
 
 use super::Process;
 use super::ending::die;
+use super::gate::Gate;
 use crate::check::threads;
 use parking_lot::RawMutex;
 use parking_lot::lock_api::{RawMutex as _, RawMutexFair as _};
@@ -10,18 +11,21 @@ use std::marker::PhantomData;
 use std::mem::ManuallyDrop;
 use std::ops::{Deref, DerefMut};
 use std::ptr;
-use std::sync::atomic::{AtomicBool, AtomicU8, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU8, AtomicU64, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 struct SharedProcess(UnsafeCell<Process>);
 
 // SAFETY: reached only through `enter`, which gives out one `LockGuard` at a time: by the lock when the program may
-// call from several threads, or the library's own may look; otherwise by the program's promise (section 11.6: below
-// MPI_THREAD_MULTIPLE no two threads are in MPI at once).
+// call from several threads; by the lock or the gate when the library's own may look; otherwise by the program's promise
+// (section 11.6: below MPI_THREAD_MULTIPLE no two threads are in MPI at once).
 unsafe impl Sync for SharedProcess {}
 
 static PROCESS: SharedProcess = SharedProcess(UnsafeCell::new(Process::new()));
 static LOCK: RawMutex = RawMutex::INIT;
+/// Whether a thread is in the library without the lock: a second one of the program's must not come in, and one of the library's own
+/// closes the gate first.
+static GATE: Gate = Gate::new();
 
 /// Which threads may be in the library at once.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -29,7 +33,7 @@ static LOCK: RawMutex = RawMutex::INIT;
 pub(crate) enum Threads {
     /// One. No lock is used.
     One,
-    /// One of the program's, and the library's own.
+    /// One of the program's, and the library's own: the former needs the lock only while the gate is closed.
     OneAndOurs,
     /// Any.
     Several,
@@ -40,7 +44,18 @@ static THREADS: AtomicU8 = AtomicU8::new(Threads::Several as u8);
 
 /// Decides which threads may be in the library at once. Called by `MPI_Init_thread`, alone.
 pub(crate) fn allow(threads: Threads) {
+    GATE.set_open(threads == Threads::One);
     THREADS.store(threads as u8, Ordering::Release);
+}
+
+/// Which threads may be in the library at once.
+#[inline]
+pub(crate) fn threads() -> Threads {
+    match THREADS.load(Ordering::Relaxed) {
+        0 => Threads::One,
+        1 => Threads::OneAndOurs,
+        _ => Threads::Several,
+    }
 }
 
 /// Whether the lock is used.
@@ -64,15 +79,17 @@ fn is_for_ours_alone() -> bool {
 
 /// From now on the lock is used: threads that are not the program's may look. No thread is in the library without it.
 pub(crate) fn use_lock() {
+    if threaded() {
+        return;
+    }
+    GATE.set_open(false);
     let (one, ours) = (Threads::One as u8, Threads::OneAndOurs as u8);
     let _ = THREADS.compare_exchange(one, ours, Ordering::AcqRel, Ordering::Relaxed);
 }
 
-/// A thread is in the library, while no lock is used: a second one must not come in.
-static BUSY: AtomicBool = AtomicBool::new(false);
-/// The thread that sleeps in the library meanwhile, by [`thread_token`]; 0: none.
+/// The thread that sleeps in the library, where no lock is used, by [`thread_token`]; 0: none.
 static ASLEEP: AtomicUsize = AtomicUsize::new(0);
-/// The program's thread that is in a call, asleep or not, by [`thread_token`], with [`Threads::OneAndOurs`]; 0: none.
+/// The program's thread that is in a call with the lock, or sleeps in one, with [`Threads::OneAndOurs`], by [`thread_token`]; 0: none.
 static CALLER: AtomicUsize = AtomicUsize::new(0);
 
 thread_local!(static IS_OURS: Cell<bool> = const { Cell::new(false) });
@@ -82,19 +99,69 @@ pub(crate) fn be_ours() {
     IS_OURS.set(true);
 }
 
+/// Whether this thread is the library's own.
+pub(crate) fn is_ours() -> bool {
+    IS_OURS.get()
+}
+
 /// A number of this thread's, which no other that lives has.
 fn thread_token() -> usize {
     IS_OURS.with(|ours| ptr::from_ref(ours).addr())
 }
 
+/// From now on the program's thread may pass the gate, unless it may have company: another one asks for it with [`close_gate`]. Takes
+/// milliseconds where there are several threads. Without it, the lock is used.
+pub(crate) fn open_gate() {
+    if is_for_ours_alone() {
+        GATE.open_with_fences();
+    }
+}
+
+/// The program's threads need the lock while this exists, where only one of them and the library's own may be in the library.
+pub(crate) struct ClosedGate(());
+
+/// Closes the gate, unless somebody is inside.
+pub(crate) fn close_gate() -> Option<ClosedGate> {
+    GATE.try_close().then(|| ClosedGate(()))
+}
+
+impl ClosedGate {
+    /// It stays closed, until somebody else reopens it.
+    pub(crate) fn leave_closed(self) {
+        std::mem::forget(self);
+    }
+}
+
+impl Drop for ClosedGate {
+    fn drop(&mut self) {
+        GATE.reopen();
+    }
+}
+
+/// How a guard came in.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[repr(u8)]
+enum Entry {
+    /// No lock is used, and nobody minds: see [`enter_anyway`].
+    Free,
+    /// No lock is used.
+    Alone,
+    /// Through the gate.
+    Gate,
+    /// By the lock.
+    Lock,
+    /// By the lock, as the one thread of the program's.
+    LockAsCaller,
+    /// By the lock, with the gate closed for it.
+    LockAndGate,
+}
+
 /// The right to use the process's state.
 pub(crate) struct LockGuard {
-    locked: bool,
-    /// [`BUSY`] is this guard's, or [`CALLER`] where the lock is used.
-    counted: bool,
-    events: u64,
+    entry: Entry,
     /// The thread is among the sleepers already: it has looked at everything.
     sleeps: bool,
+    events: u64,
 }
 
 /// Enters the library. A thread that is in it already must not enter again: with assertions on, that is a panic.
@@ -103,27 +170,96 @@ pub(crate) struct LockGuard {
 pub(crate) fn enter() -> LockGuard {
     holder::assert_absent();
     if threaded() {
-        let counted = is_for_ours_alone() && come_as_the_only_one();
-        LOCK.lock();
-        return entered(counted);
+        let (entry, events) = enter_threaded();
+        return LockGuard { entry, sleeps: false, events };
     }
-    if BUSY.load(Ordering::Relaxed) {
+    if GATE.is_occupied() {
         come_back_or_meet_another();
     }
-    BUSY.store(true, Ordering::Relaxed);
+    GATE.occupy();
     holder::arrive();
-    LockGuard { locked: false, counted: true, events: 0, sleeps: false }
+    LockGuard { entry: Entry::Alone, sleeps: false, events: 0 }
 }
 
-/// Enters the library where no lock is used and nobody is in it, for what takes no time; `None` otherwise.
+/// The same where the lock is used: what the guard is made of. (A pair comes back in registers, and so the guard stays in them.)
+#[inline(never)]
+fn enter_threaded() -> (Entry, u64) {
+    if pass_gate() {
+        return (Entry::Gate, 0);
+    }
+    let entry = if is_for_ours_alone() { come_as_the_only_one() } else { Entry::Lock };
+    LOCK.lock();
+    if entry == Entry::LockAsCaller {
+        // Another thread of the program's meets this one here. Nobody else looks: the lock comes first.
+        GATE.occupy();
+    }
+    let guard = ManuallyDrop::new(entered(entry));
+    (guard.entry, guard.events)
+}
+
+/// Passes the gate, if it is open: no other thread can be inside then but one that sleeps.
+#[inline(always)]
+fn pass_gate() -> bool {
+    if GATE.is_closed() {
+        return false;
+    }
+    if GATE.is_occupied() {
+        // It is open, so this is no thread of the library's own. Who sleeps has closed it.
+        meet_another(false);
+    }
+    if !GATE.try_pass() {
+        return false;
+    }
+    holder::arrive();
+    count_entry();
+    true
+}
+
+/// Counts the times that a thread has entered, where several may. Changed with the state entered, and looked at without.
+static ENTRIES: AtomicU64 = AtomicU64::new(0);
+
+/// Somebody has come in, which the library's own thread wants to know.
+#[inline(always)]
+fn count_entry() {
+    ENTRIES.store(ENTRIES.load(Ordering::Relaxed).wrapping_add(1), Ordering::Relaxed);
+}
+
+/// How often somebody has come in, where several threads may: not those that [`enter_at_once`] lets in.
+pub(crate) fn entries() -> u64 {
+    ENTRIES.load(Ordering::Relaxed)
+}
+
+/// Enters the library without the lock, for what takes no time and leaves nothing behind that the library's own thread would have to
+/// see to; `None` where that cannot be.
+#[inline(always)]
+#[cfg_attr(debug_assertions, track_caller)]
+pub(crate) fn enter_at_once() -> Option<LoneGuard> {
+    holder::assert_absent();
+    if GATE.is_occupied() || !GATE.try_pass() {
+        return None;
+    }
+    holder::arrive();
+    Some(LoneGuard(PhantomData))
+}
+
+/// As [`enter_at_once`], where the library's own thread may come in: it learns that somebody was here.
+#[inline(always)]
+#[cfg_attr(debug_assertions, track_caller)]
+pub(crate) fn enter_by_gate() -> Option<LoneGuard> {
+    let guard = enter_at_once();
+    count_entry();
+    guard
+}
+
+/// As [`enter_at_once`], where no other thread could come in, however long it takes.
 #[inline(always)]
 #[cfg_attr(debug_assertions, track_caller)]
 pub(crate) fn enter_alone() -> Option<LoneGuard> {
     holder::assert_absent();
-    if threaded() || BUSY.load(Ordering::Relaxed) {
+    if threaded() || GATE.is_occupied() {
         return None;
     }
-    BUSY.store(true, Ordering::Relaxed);
+    GATE.occupy();
     holder::arrive();
     Some(LoneGuard(PhantomData))
 }
@@ -153,7 +289,7 @@ impl Drop for LoneGuard {
     #[inline(always)]
     fn drop(&mut self) {
         holder::leave();
-        BUSY.store(false, Ordering::Relaxed);
+        GATE.vacate();
     }
 }
 
@@ -207,30 +343,33 @@ pub(crate) fn meet_another(oneself: bool) {
     }
 }
 
-/// A thread of the program's enters where the lock keeps it apart from the library's own threads alone. False: it is one of those.
+/// A thread enters where the lock keeps one of the program's apart from the library's own alone: which it is.
 #[cold]
 #[inline(never)]
-fn come_as_the_only_one() -> bool {
+fn come_as_the_only_one() -> Entry {
     let (oneself, is_ours) = IS_OURS.with(|ours| (ptr::from_ref(ours).addr(), ours.get()));
     if is_ours {
-        return false;
+        return Entry::Lock;
     }
     let caller = CALLER.load(Ordering::Relaxed);
-    if caller != 0 {
-        meet_another(caller == oneself);
+    if caller == oneself {
+        // It comes back from its sleep, for which it has closed the gate.
+        GATE.reopen();
+    } else if caller != 0 {
+        meet_another(false);
     }
     CALLER.store(oneself, Ordering::Relaxed);
-    true
+    Entry::LockAsCaller
 }
 
 /// For so long, whatever thread enters meets another one, where no lock is used: this one, which has found the state wrong. Whether
 /// this one has met another, which sleeps in a call.
 pub(crate) fn bar_others(time: Duration) -> bool {
     let since = Instant::now();
-    while !threaded() && since.elapsed() < time {
+    while !several() && since.elapsed() < time {
         // Again and again: whoever is inside takes the mark away when it leaves.
-        BUSY.store(true, Ordering::Relaxed);
-        let asleep = ASLEEP.load(Ordering::Relaxed);
+        GATE.occupy();
+        let asleep = if threaded() { &CALLER } else { &ASLEEP }.load(Ordering::Relaxed);
         if asleep != 0 && asleep != thread_token() {
             return true;
         }
@@ -250,40 +389,50 @@ fn fall_asleep() {
 #[cfg_attr(debug_assertions, track_caller)]
 pub(crate) fn enter_anyway() -> LockGuard {
     holder::assert_absent();
-    if threaded() {
-        LOCK.lock();
-        return entered(false);
+    if !threaded() {
+        holder::arrive();
+        return LockGuard { entry: Entry::Free, sleeps: false, events: 0 };
     }
-    holder::arrive();
-    LockGuard { locked: false, counted: false, events: 0, sleeps: false }
+    LOCK.lock();
+    if !is_for_ours_alone() {
+        return entered(Entry::Lock);
+    }
+    GATE.close();
+    entered(Entry::LockAndGate)
 }
 
-/// Enters the library unless somebody else is in it, where the lock is used.
-pub(crate) fn try_enter() -> Option<LockGuard> {
-    (threaded() && LOCK.try_lock()).then(|| entered(false))
+/// Enters the library unless somebody else is in it, where the lock is used. The caller has closed the gate.
+pub(crate) fn try_enter(_: &ClosedGate) -> Option<LockGuard> {
+    (threaded() && LOCK.try_lock()).then(|| entered(Entry::Lock))
 }
 
 /// Enters the library unless somebody is in it: another thread, or this one, which a signal has interrupted.
 pub(crate) fn try_look() -> Option<LockGuard> {
-    if threaded() {
-        return try_enter();
+    if !threaded() {
+        return (!GATE.is_occupied()).then(enter);
     }
-    (!BUSY.load(Ordering::Relaxed)).then(enter)
+    let closed = close_gate()?;
+    if !LOCK.try_lock() {
+        return None;
+    }
+    closed.leave_closed();
+    Some(entered(Entry::LockAndGate))
 }
 
-/// As [`use_lock`], unless a thread is in the library without it.
+/// As [`use_lock`], with the gate open, unless a thread is in the library already.
 pub(crate) fn use_lock_if_idle() {
-    if !BUSY.load(Ordering::Relaxed) {
+    if !threaded() && !GATE.is_occupied() {
         use_lock();
+        open_gate();
     }
 }
 
 /// The lock has been taken.
 #[inline]
-fn entered(counted: bool) -> LockGuard {
+fn entered(entry: Entry) -> LockGuard {
     holder::arrive();
-    let mut guard = LockGuard { locked: true, counted, events: 0, sleeps: false };
-    guard.waiting.entries = guard.waiting.entries.wrapping_add(1);
+    count_entry();
+    let mut guard = LockGuard { entry, sleeps: false, events: 0 };
     guard.events = guard.engine_mut().map_or(0, |engine| engine.events());
     guard
 }
@@ -309,12 +458,9 @@ impl DerefMut for LockGuard {
 impl Drop for LockGuard {
     #[inline]
     fn drop(&mut self) {
-        if self.locked {
-            leave_locked(self.events, self.sleeps, self.counted);
-        } else if self.counted {
-            self.leave_alone();
-        } else {
-            holder::leave();
+        match self.entry {
+            Entry::Alone => self.leave_alone(),
+            entry => leave_otherwise(self.events, self.sleeps, entry),
         }
     }
 }
@@ -322,23 +468,62 @@ impl Drop for LockGuard {
 /// What a guard does at its end where the lock is used. Not in line, and without a reference to the guard: where no lock is used, the
 /// guard stays in registers, and a call of MPI saves no more of them than it needs.
 #[inline(never)]
-fn leave_locked(events: u64, sleeps: bool, counted: bool) {
-    let mut guard = ManuallyDrop::new(LockGuard { locked: true, counted, events, sleeps });
-    guard.wake_sleepers();
+fn leave_otherwise(events: u64, sleeps: bool, entry: Entry) {
+    if entry == Entry::Free {
+        return holder::leave();
+    }
+    let mut guard = ManuallyDrop::new(LockGuard { entry, sleeps, events });
+    if entry != Entry::Gate {
+        guard.wake_sleepers();
+    }
     crate::core::progress::leaving(&mut guard);
     let heard = crate::tool::is_heard();
     if heard {
         guard.engine_mut().into_iter().for_each(crate::tool::collect);
     }
     holder::leave();
-    if counted && !sleeps {
-        CALLER.store(0, Ordering::Relaxed);
+    match entry {
+        Entry::Gate => leave_gate(sleeps),
+        _ => leave_locked(sleeps, entry),
     }
-    // SAFETY: `enter` took the lock for this guard. Fair, so that a thread that polls in a loop lets the others in.
-    unsafe { LOCK.unlock_fair() };
     if heard {
         crate::tool::deliver();
     }
+}
+
+#[inline(always)]
+fn leave_gate(sleeps: bool) {
+    if sleeps {
+        fall_asleep_in_call();
+    }
+    GATE.vacate();
+}
+
+#[inline(always)]
+fn leave_locked(sleeps: bool, entry: Entry) {
+    match entry {
+        Entry::LockAsCaller if sleeps => {
+            fall_asleep_in_call();
+            GATE.vacate();
+        }
+        Entry::LockAsCaller => {
+            CALLER.store(0, Ordering::Relaxed);
+            GATE.vacate();
+        }
+        Entry::LockAndGate => GATE.reopen(),
+        _ => {}
+    }
+    // SAFETY: `enter` took the lock for this guard. Fair, so that a thread that polls in a loop lets the others in.
+    unsafe { LOCK.unlock_fair() };
+}
+
+/// The program's one thread sleeps in its call. The gate is closed meanwhile: another one that calls meets it, and the library's own
+/// need no fence.
+#[cold]
+#[inline(never)]
+fn fall_asleep_in_call() {
+    CALLER.store(thread_token(), Ordering::Relaxed);
+    GATE.close_from_inside();
 }
 
 impl LockGuard {
@@ -354,7 +539,7 @@ impl LockGuard {
         if self.sleeps {
             fall_asleep();
         } else {
-            BUSY.store(false, Ordering::Relaxed);
+            GATE.vacate();
         }
     }
 
@@ -379,7 +564,7 @@ impl LockGuard {
 
 /// The state of a child that has just been forked.
 pub(crate) fn in_forked_child(change: impl FnOnce(&mut Process)) {
-    BUSY.store(false, Ordering::Relaxed);
+    GATE.vacate();
     CALLER.store(0, Ordering::Relaxed);
     // SAFETY: the child has one thread. It forked outside the library, or in one of the program's functions that the library
     // calls without a guard.
@@ -413,6 +598,22 @@ mod tests {
     fn a_call_that_may_be_made_at_any_time_is_no_second_entry() {
         let _first = enter_anyway();
         let _second = enter_anyway();
+    }
+
+    #[test]
+    fn who_could_not_close_the_gate_has_changed_nothing() {
+        if !GATE.open_with_fences() {
+            return;
+        }
+        assert!(GATE.try_pass());
+        assert!(close_gate().is_none(), "somebody is inside");
+        GATE.vacate();
+        assert!(!GATE.is_closed() && GATE.try_pass());
+        GATE.vacate();
+        let closed = close_gate();
+        assert!(closed.is_some() && enter_at_once().is_none());
+        drop(closed);
+        assert!(!GATE.is_closed() && !GATE.is_occupied());
     }
 
     #[test]

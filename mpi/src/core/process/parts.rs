@@ -18,8 +18,6 @@ pub(crate) struct ProcessWaits {
     pub sleepers: u32,
     /// What those of them wait for that have slept long.
     pub asleep: Asleep,
-    /// Counts the times that a thread has entered, where several may.
-    pub entries: u64,
     /// Counts the times that somebody has taken what had arrived.
     pub polls: u64,
     /// How long calls have yielded or slept, while a tool counts.
@@ -57,7 +55,6 @@ impl ProcessWaits {
             bell: None,
             sleepers: 0,
             asleep: Asleep::new(),
-            entries: 0,
             polls: 0,
             blocked: Duration::ZERO,
             oversubscribed: false,
