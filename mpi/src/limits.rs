@@ -175,6 +175,9 @@ pub(crate) const NAP_FOR_RESIDUE: Duration = Duration::from_micros(500);
 /// right after its last call is late by so much, once.
 pub(crate) const NAP_MAX: Duration = Duration::from_millis(8);
 
+/// After this time other threads have seen a store, whatever the processor: they do after nanoseconds.
+pub(crate) const STORES_ARE_SEEN: Duration = Duration::from_millis(1);
+
 /// Naps in a row without a look at what there is to do: a tenth of a second at most.
 pub(crate) const STAYS_OUT_MAX: u32 = 16;
 

@@ -4,11 +4,12 @@
 //! threads of the process pass a fence (`membarrier`), and looks whether anybody is inside. So one of the two sees the other, and the
 //! frequent one needs no locked instruction.
 
+use crate::limits::STORES_ARE_SEEN;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering, compiler_fence};
 use tern_transport::fence::{fence_own_threads, register_for_own};
 
-/// Who may be in the library without the lock. One thread at a time may pass, of those that others are not kept from by the lock.
-pub(super) struct Gate {
+/// Who may be in the library without the lock. Only one of the threads that pass may come at a time: that is their program's promise.
+pub(super) struct EntryGate {
     /// Somebody has passed it, and has not left. Where no lock is used at all it says the same, and nobody closes the gate.
     inside: AtomicBool,
     /// How many keep it closed, and [`SHUT`].
@@ -18,13 +19,13 @@ pub(super) struct Gate {
 /// Nobody may pass it, whoever keeps it closed beside: closing needs no fence.
 const SHUT: u32 = 1 << 31;
 
-impl Gate {
+impl EntryGate {
     /// Nobody passes before it is opened.
-    pub(super) const fn new() -> Gate {
-        Gate { inside: AtomicBool::new(false), closed: AtomicU32::new(SHUT) }
+    pub(super) const fn new() -> EntryGate {
+        EntryGate { inside: AtomicBool::new(false), closed: AtomicU32::new(SHUT) }
     }
 
-    /// Opens it, where nobody will close it, or shuts it until [`Gate::open_with_fences`]. Nobody is inside, or closes it, meanwhile.
+    /// Opens it, where nobody will close it, or shuts it until [`EntryGate::open_with_fences`]. Nobody is inside, or closes it, meanwhile.
     pub(super) fn set_open(&self, open: bool) {
         match open {
             true => self.closed.fetch_and(!SHUT, Ordering::Release),
@@ -79,33 +80,38 @@ impl Gate {
         false
     }
 
-    /// Closes it, unless somebody is inside: from now on nobody passes, until [`Gate::reopen`].
+    /// Closes it, unless somebody is inside: from now on nobody passes, until [`EntryGate::reopen`].
     pub(super) fn try_close(&self) -> bool {
         if self.is_occupied() {
             return false;
         }
-        let before = self.closed.fetch_add(1, Ordering::SeqCst);
-        if before & SHUT != 0 || (fence_own_threads() && !self.inside.load(Ordering::Acquire)) {
-            return true;
+        self.count_closer();
+        let is_free = !self.inside.load(Ordering::Acquire);
+        if !is_free {
+            self.reopen();
         }
-        self.reopen();
-        false
+        is_free
     }
 
     /// Closes it, and waits until nobody is inside.
     pub(super) fn close(&self) {
-        let before = self.closed.fetch_add(1, Ordering::SeqCst);
-        if before & SHUT != 0 {
-            return;
-        }
-        // It cannot fail: it has not failed to register.
-        fence_own_threads();
+        self.count_closer();
         while self.inside.load(Ordering::Acquire) {
             std::thread::yield_now();
         }
     }
 
-    /// As [`Gate::close`], by the thread that is inside, or is the only one that could be.
+    /// One more keeps it closed, and all threads see that.
+    fn count_closer(&self) {
+        let before = self.closed.fetch_add(1, Ordering::SeqCst);
+        if before & SHUT == 0 && !fence_own_threads() {
+            // A filter refuses it by now. Time does the same, and nobody passes any more.
+            self.closed.fetch_or(SHUT, Ordering::SeqCst);
+            std::thread::sleep(STORES_ARE_SEEN);
+        }
+    }
+
+    /// As [`EntryGate::close`], by the thread that is inside, or is the only one that could be.
     pub(super) fn close_from_inside(&self) {
         self.closed.fetch_add(1, Ordering::SeqCst);
     }
@@ -123,7 +129,7 @@ mod tests {
     use std::sync::atomic::AtomicU64;
 
     struct Guarded {
-        gate: Gate,
+        gate: EntryGate,
         count: UnsafeCell<u64>,
     }
 
@@ -132,7 +138,7 @@ mod tests {
 
     impl Guarded {
         fn new() -> Guarded {
-            Guarded { gate: Gate::new(), count: UnsafeCell::new(0) }
+            Guarded { gate: EntryGate::new(), count: UnsafeCell::new(0) }
         }
 
         /// Two steps with time between them, so that a second one in the middle loses a count.
@@ -207,7 +213,7 @@ mod tests {
 
     #[test]
     fn nobody_passes_before_it_is_opened() {
-        let gate = Gate::new();
+        let gate = EntryGate::new();
         assert!(!gate.try_pass() && gate.is_closed() && !gate.is_occupied());
         assert!(gate.try_close());
         gate.reopen();
@@ -216,7 +222,7 @@ mod tests {
 
     #[test]
     fn it_opens_when_the_last_reopens_it() {
-        let gate = Gate::new();
+        let gate = EntryGate::new();
         if !gate.open_with_fences() {
             return;
         }

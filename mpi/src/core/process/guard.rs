@@ -2,7 +2,7 @@
 
 use super::Process;
 use super::ending::die;
-use super::gate::Gate;
+use super::gate::EntryGate;
 use crate::check::threads;
 use parking_lot::RawMutex;
 use parking_lot::lock_api::{RawMutex as _, RawMutexFair as _};
@@ -25,7 +25,7 @@ static PROCESS: SharedProcess = SharedProcess(UnsafeCell::new(Process::new()));
 static LOCK: RawMutex = RawMutex::INIT;
 /// Whether a thread is in the library without the lock: a second one of the program's must not come in, and one of the library's own
 /// closes the gate first.
-static GATE: Gate = Gate::new();
+static GATE: EntryGate = EntryGate::new();
 
 /// Which threads may be in the library at once.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -118,14 +118,19 @@ pub(crate) fn open_gate() {
 }
 
 /// The program's threads need the lock while this exists, where only one of them and the library's own may be in the library.
-pub(crate) struct ClosedGate(());
+pub(crate) struct ClosedGate(&'static EntryGate);
 
 /// Closes the gate, unless somebody is inside.
 pub(crate) fn close_gate() -> Option<ClosedGate> {
-    GATE.try_close().then(|| ClosedGate(()))
+    ClosedGate::of(&GATE)
 }
 
 impl ClosedGate {
+    fn of(gate: &'static EntryGate) -> Option<ClosedGate> {
+        // Lazily: one that is dropped reopens the gate.
+        gate.try_close().then(|| ClosedGate(gate))
+    }
+
     /// It stays closed, until somebody else reopens it.
     pub(crate) fn leave_closed(self) {
         std::mem::forget(self);
@@ -134,7 +139,7 @@ impl ClosedGate {
 
 impl Drop for ClosedGate {
     fn drop(&mut self) {
-        GATE.reopen();
+        self.0.reopen();
     }
 }
 
@@ -602,16 +607,16 @@ mod tests {
 
     #[test]
     fn who_could_not_close_the_gate_has_changed_nothing() {
+        static GATE: EntryGate = EntryGate::new();
         if !GATE.open_with_fences() {
             return;
         }
         assert!(GATE.try_pass());
-        assert!(close_gate().is_none(), "somebody is inside");
+        assert!(ClosedGate::of(&GATE).is_none(), "somebody is inside");
         GATE.vacate();
-        assert!(!GATE.is_closed() && GATE.try_pass());
-        GATE.vacate();
-        let closed = close_gate();
-        assert!(closed.is_some() && enter_at_once().is_none());
+        assert!(!GATE.is_closed());
+        let closed = ClosedGate::of(&GATE);
+        assert!(closed.is_some() && !GATE.try_pass());
         drop(closed);
         assert!(!GATE.is_closed() && !GATE.is_occupied());
     }
