@@ -70,8 +70,8 @@ fn run(serving: &Serving) {
     }
 }
 
-/// Looks whether there is something to do. Where somebody is in the library, there is not: to wait for the lock would cost
-/// the program several times a system call.
+/// Looks whether there is something to do. Where somebody is in the library, there is not: to wait until that one leaves would
+/// cost the program several times a system call.
 fn turn(naps: &mut Naps) {
     if naps.others_are_here() {
         return nap(naps.longer());
@@ -131,7 +131,7 @@ struct Naps {
     idle: u32,
     /// It has looked what this thread is for.
     knows_what_for: bool,
-    /// The next nap for them.
+    /// The next nap.
     time: Duration,
 }
 
@@ -163,7 +163,7 @@ impl Naps {
         self.time = if self.serves { NAP } else { NAP_FOR_RESIDUE };
     }
 
-    /// Whether to nap without asking for the lock, which costs the program more than the nap: a call that waits sees to all.
+    /// Whether to nap without trying to come in, which costs the program more than the nap: a call that waits sees to all.
     fn can_stay_out(&mut self) -> bool {
         let stays = self.knows_what_for && self.idle < IDLE_NAPS_MAX && wait::is_anybody_awake();
         self.idle += u32::from(stays);

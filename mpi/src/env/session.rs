@@ -133,12 +133,11 @@ fn start(info: MPI_Info, errhandler: MPI_Errhandler) -> Result<MPI_Session> {
     let mut process = enter();
     let memory_kinds = memory_kinds::requested(&process.hints(info)?);
     init::attach(&mut process)?;
-    drop(process);
-    // Each session may be used by a thread of its own, whatever MPI_Init_thread was told.
-    allow(Threads::Several);
-    let mut process = enter();
     process.objects.errhandlers.use_for(MPI_SESSION_NULL.into(), errhandler)?;
-    let handle = process.objects.sessions.table.insert(Session { errhandler, memory_kinds });
+    drop(process);
+    // Each session may be used by a thread of its own, whatever MPI_Init_thread was told. From now on all come by the lock.
+    allow(Threads::Several);
+    let handle = enter().objects.sessions.table.insert(Session { errhandler, memory_kinds });
     handle.map(MPI_Session).ok_or_else(|| fail(MPI_ERR_NO_MEM, "2^18 sessions exist: finalize some"))
 }
 
