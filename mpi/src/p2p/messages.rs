@@ -401,17 +401,33 @@ fn irecv(mut process: LockGuard, message: MessageArguments, request: Out<'_, MPI
 
 #[inline(always)]
 fn send(call: &'static str, mode: Mode, message: MessageArguments) -> Result {
-    if mode == Mode::Standard && send_short::<false>(&message) {
+    if mode == Mode::Standard && (send_short::<false>(&message) || threaded() && send_short_by_gate(message))
+    {
         return Ok(());
     }
     send_longer(call, mode, message)
 }
 
+/// As [`send_short`], where the library's own thread may come in. (Arguments one by one stay in registers.)
+#[inline(always)]
+fn send_short_by_gate(message: MessageArguments) -> bool {
+    #[inline(never)]
+    fn by_gate(
+        buf: ChoiceBuf,
+        count: i64,
+        datatype: MPI_Datatype,
+        rank: c_int,
+        tag: c_int,
+        comm: MPI_Comm,
+    ) -> bool {
+        send_short::<true>(&MessageArguments { buf, count, datatype, rank, tag, comm })
+    }
+    let MessageArguments { buf, count, datatype, rank, tag, comm } = message;
+    by_gate(buf, count, datatype, rank, tag, comm)
+}
+
 #[inline(never)]
 fn send_longer(call: &'static str, mode: Mode, message: MessageArguments) -> Result {
-    if threaded() && mode == Mode::Standard && send_short::<true>(&message) {
-        return Ok(());
-    }
     let mut process = enter();
     if mode == Mode::Standard && try_send_contiguous(&mut process, &message) {
         return Ok(());
@@ -432,7 +448,8 @@ fn send_general(mut process: LockGuard, call: &'static str, mode: Mode, message:
 
 #[inline(always)]
 fn isend(mode: Mode, message: MessageArguments, request: Out<'_, MPI_Request>) -> Result {
-    if mode == Mode::Standard && send_short::<false>(&message) {
+    if mode == Mode::Standard && (send_short::<false>(&message) || threaded() && send_short_by_gate(message))
+    {
         request.set(handle_of(RequestId::COMPLETED));
         return Ok(());
     }
@@ -441,10 +458,6 @@ fn isend(mode: Mode, message: MessageArguments, request: Out<'_, MPI_Request>) -
 
 #[inline(never)]
 fn isend_longer(mode: Mode, message: MessageArguments, request: Out<'_, MPI_Request>) -> Result {
-    if threaded() && mode == Mode::Standard && send_short::<true>(&message) {
-        request.set(handle_of(RequestId::COMPLETED));
-        return Ok(());
-    }
     let mut process = enter();
     if mode == Mode::Standard && try_send_contiguous(&mut process, &message) {
         request.set(handle_of(RequestId::COMPLETED));
