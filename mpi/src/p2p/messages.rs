@@ -6,7 +6,8 @@ use crate::core::boundary::{ChoiceBuf, ChoiceBufMut, Out};
 use crate::core::entry::entry;
 use crate::core::error::Result;
 use crate::core::process::{
-    LockGuard, LoneGuard, Process, Threads, enter, enter_alone, enter_by_gate, several, threaded, threads,
+    LockGuard, LoneGuard, Process, Threads, enter, enter_alone, enter_by_gate, is_for_ours_alone, several,
+    threads,
 };
 use crate::core::wait::{self, Waiting};
 use crate::limits::LOOKS_PER_POLL;
@@ -401,7 +402,8 @@ fn irecv(mut process: LockGuard, message: MessageArguments, request: Out<'_, MPI
 
 #[inline(always)]
 fn send(call: &'static str, mode: Mode, message: MessageArguments) -> Result {
-    if mode == Mode::Standard && (send_short::<false>(&message) || threaded() && send_short_by_gate(message))
+    if mode == Mode::Standard
+        && (send_short::<false>(&message) || is_for_ours_alone() && send_short_by_gate(message))
     {
         return Ok(());
     }
@@ -448,7 +450,8 @@ fn send_general(mut process: LockGuard, call: &'static str, mode: Mode, message:
 
 #[inline(always)]
 fn isend(mode: Mode, message: MessageArguments, request: Out<'_, MPI_Request>) -> Result {
-    if mode == Mode::Standard && (send_short::<false>(&message) || threaded() && send_short_by_gate(message))
+    if mode == Mode::Standard
+        && (send_short::<false>(&message) || is_for_ours_alone() && send_short_by_gate(message))
     {
         request.set(handle_of(RequestId::COMPLETED));
         return Ok(());

@@ -419,13 +419,8 @@ impl Network {
     /// The route to a peer: see the table in `routes.rs`.
     #[inline]
     pub(super) fn route(&mut self, peer: Peer) -> Route<'_> {
-        if let Some(here) = &mut self.here {
-            if let Some(index) = here.index(peer) {
-                return Route::Memory(&mut here.shm, index);
-            }
-            if let Some((shm, index)) = self.pairs.as_mut().and_then(|pairs| pairs.way(peer)) {
-                return Route::Memory(shm, index);
-            }
+        if let Some((shm, index)) = memory_to(&mut self.here, &mut self.pairs, peer) {
+            return Route::Memory(shm, index);
         }
         if let Some(packets) = &mut self.packets
             && packets.carries_messages
@@ -584,20 +579,11 @@ impl Network {
         }
     }
 
-    /// The memory by which messages go to a peer, and its number there.
-    #[inline]
-    fn memory_to(&mut self, peer: Peer) -> Option<(&mut Shm, Peer)> {
-        let here = self.here.as_mut()?;
-        match here.index(peer) {
-            Some(index) => Some((&mut here.shm, index)),
-            None => self.pairs.as_mut()?.way(peer),
-        }
-    }
-
     /// See [`Transport::send_short_by_route`].
     #[inline(always)]
     pub(super) fn send_short(&mut self, peer: Peer, header: &Header, payload: ContiguousBuf) -> bool {
-        self.memory_to(peer).is_some_and(|(shm, index)| shm.send_short(index, header, payload))
+        let memory = memory_to(&mut self.here, &mut self.pairs, peer);
+        memory.is_some_and(|(shm, index)| shm.send_short(index, header, payload))
     }
 
     /// See [`Transport::next_short_by_route`]. It counts as a poll, so that sockets are looked at as often as without it.
@@ -658,6 +644,20 @@ impl Here {
             return None;
         }
         self.ranks.binary_search(&peer).ok().map(|index| index as u32)
+    }
+}
+
+/// The memory by which messages go to a peer, and its number there.
+#[inline]
+fn memory_to<'a>(
+    here: &'a mut Option<Here>,
+    pairs: &'a mut Option<Pairs>,
+    peer: Peer,
+) -> Option<(&'a mut Shm, Peer)> {
+    let here = here.as_mut()?;
+    match here.index(peer) {
+        Some(index) => Some((&mut here.shm, index)),
+        None => pairs.as_mut()?.way(peer),
     }
 }
 

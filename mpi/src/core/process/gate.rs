@@ -25,12 +25,9 @@ impl EntryGate {
         EntryGate { inside: AtomicBool::new(false), closed: AtomicU32::new(SHUT) }
     }
 
-    /// Opens it, where nobody will close it, or shuts it until [`EntryGate::open_with_fences`]. Nobody is inside, or closes it, meanwhile.
-    pub(super) fn set_open(&self, open: bool) {
-        match open {
-            true => self.closed.fetch_and(!SHUT, Ordering::Release),
-            false => self.closed.fetch_or(SHUT, Ordering::Release),
-        };
+    /// Shuts it until [`EntryGate::open_with_fences`]. Nobody is inside, or closes it, meanwhile.
+    pub(super) fn shut(&self) {
+        self.closed.fetch_or(SHUT, Ordering::Release);
     }
 
     /// Opens it for who will be fenced; whether that worked. It stays closed where the kernel, or a filter, refuses the fences. May take

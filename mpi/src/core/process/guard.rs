@@ -44,7 +44,7 @@ static THREADS: AtomicU8 = AtomicU8::new(Threads::Several as u8);
 
 /// Decides which threads may be in the library at once. Called by `MPI_Init_thread`, alone.
 pub(crate) fn allow(threads: Threads) {
-    GATE.set_open(threads == Threads::One);
+    GATE.shut();
     THREADS.store(threads as u8, Ordering::Release);
 }
 
@@ -60,7 +60,7 @@ pub(crate) fn threads() -> Threads {
 
 /// Whether the lock is used.
 #[inline]
-pub(crate) fn threaded() -> bool {
+fn threaded() -> bool {
     THREADS.load(Ordering::Relaxed) != Threads::One as u8
 }
 
@@ -71,9 +71,9 @@ pub(crate) fn several() -> bool {
     THREADS.load(Ordering::Relaxed) == Threads::Several as u8
 }
 
-/// Whether the lock is used, and two threads of the program must not meet nevertheless.
+/// Whether the lock and the gate keep one thread of the program's and the library's own apart. Two of the program's must not meet.
 #[inline]
-fn is_for_ours_alone() -> bool {
+pub(crate) fn is_for_ours_alone() -> bool {
     THREADS.load(Ordering::Relaxed) == Threads::OneAndOurs as u8
 }
 
@@ -82,7 +82,7 @@ pub(crate) fn use_lock() {
     if threaded() {
         return;
     }
-    GATE.set_open(false);
+    GATE.shut();
     let (one, ours) = (Threads::One as u8, Threads::OneAndOurs as u8);
     let _ = THREADS.compare_exchange(one, ours, Ordering::AcqRel, Ordering::Relaxed);
 }
@@ -229,7 +229,7 @@ fn count_entry() {
     ENTRIES.store(ENTRIES.load(Ordering::Relaxed).wrapping_add(1), Ordering::Relaxed);
 }
 
-/// How often somebody has come in, where several threads may: not those that [`enter_at_once`] lets in.
+/// How often somebody has come in, where several threads may.
 pub(crate) fn entries() -> u64 {
     ENTRIES.load(Ordering::Relaxed)
 }
@@ -239,21 +239,15 @@ pub(crate) fn entries() -> u64 {
 #[inline(always)]
 #[cfg_attr(debug_assertions, track_caller)]
 pub(crate) fn enter_at_once() -> Option<LoneGuard> {
-    holder::assert_absent();
-    if GATE.is_occupied() || !GATE.try_pass() {
-        return None;
-    }
-    holder::arrive();
-    Some(LoneGuard(PhantomData))
+    if threaded() { enter_by_gate() } else { enter_alone() }
 }
 
-/// As [`enter_at_once`], where the library's own thread may come in: it learns that somebody was here.
+/// As [`enter_at_once`], where the library's own thread may come in.
 #[inline(always)]
 #[cfg_attr(debug_assertions, track_caller)]
 pub(crate) fn enter_by_gate() -> Option<LoneGuard> {
-    let guard = enter_at_once();
-    count_entry();
-    guard
+    holder::assert_absent();
+    pass_gate().then(|| LoneGuard(PhantomData))
 }
 
 /// As [`enter_at_once`], where no other thread could come in, however long it takes.
