@@ -420,8 +420,11 @@ pub trait Transport {
     /// Nothing more goes to or comes from a peer, and its number may be given to another.
     fn forget(&mut self, _peer: Peer) {}
 
-    /// Wakes a peer that may sleep, after something was published to it otherwise than by a message, where that can be done.
-    fn ring(&self, _peer: Peer) {}
+    /// Wakes a peer that may sleep, after something was published to it otherwise than by a message, where that can be done. Whether it is
+    /// known to have slept.
+    fn ring(&self, _peer: Peer) -> bool {
+        false
+    }
 
     /// Takes what has arrived, to the sink. Returns whether anything was there.
     fn poll(&mut self, sink: &mut impl Sink) -> bool;

@@ -283,12 +283,12 @@ impl Fabric {
 
     /// Wakes a rank of this machine that may sleep, after something was published to it otherwise than by a message. One that has no
     /// bell here looks now and then by itself.
-    pub fn ring(&self, peer: Peer) {
+    pub fn ring(&self, peer: Peer) -> bool {
         match (&self.shm, &self.network) {
-            _ if peer == self.me => {}
+            _ if peer == self.me => false,
             (Some(shm), _) => shm.ring(peer),
             (_, Some(network)) => network.ring(peer),
-            _ => {}
+            _ => false,
         }
     }
 
@@ -352,8 +352,8 @@ impl Fabric {
 }
 
 impl Transport for Fabric {
-    fn ring(&self, peer: Peer) {
-        Fabric::ring(self, peer);
+    fn ring(&self, peer: Peer) -> bool {
+        Fabric::ring(self, peer)
     }
 
     fn limits(&mut self, peer: Peer) -> Limits {

@@ -283,14 +283,14 @@ impl Network {
         self.here.as_ref().is_some_and(|here| here.shm.is_fenced())
     }
 
-    pub(super) fn ring(&self, peer: Peer) {
+    /// Wakes a rank that may sleep. Whether it is known to have slept.
+    pub(super) fn ring(&self, peer: Peer) -> bool {
         if let Some(here) = &self.here
             && let Some(index) = here.index(peer)
         {
-            here.shm.ring(index);
-        } else if let Some(pairs) = &self.pairs {
-            pairs.ring(peer);
+            return here.shm.ring(index);
         }
+        self.pairs.as_ref().is_some_and(|pairs| pairs.ring(peer))
     }
 
     pub(super) fn address(&self) -> Option<IpAddr> {

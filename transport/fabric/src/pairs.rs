@@ -165,11 +165,9 @@ impl Pairs {
         self.pair_mut(peer).filter(|pair| pair.agreed).map(|pair| (&mut pair.shm, pair.index))
     }
 
-    /// Wakes a process that may sleep.
-    pub(super) fn ring(&self, peer: Peer) {
-        if let Some(pair) = self.pair(peer) {
-            pair.shm.ring(pair.index);
-        }
+    /// Wakes a process that may sleep. Whether it slept.
+    pub(super) fn ring(&self, peer: Peer) -> bool {
+        self.pair(peer).is_some_and(|pair| pair.shm.ring(pair.index))
     }
 
     /// With how many processes messages go by memory, both ways.

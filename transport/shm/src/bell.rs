@@ -49,9 +49,17 @@ impl PeerBell {
     /// After publishing a message to the peer.
     #[inline(always)]
     pub(crate) fn sent(&self) {
-        if self.words().must_ring(self.fence) {
+        self.wake();
+    }
+
+    /// The same; whether the peer slept.
+    #[inline(always)]
+    pub(crate) fn wake(&self) -> bool {
+        let sleeps = self.words().must_ring(self.fence);
+        if sleeps {
             ring(self.words());
         }
+        sleeps
     }
 
     /// After making room for what the peer sends to this rank.

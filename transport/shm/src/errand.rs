@@ -1,14 +1,17 @@
 //! A line by which a rank asks another to access its own memory for it: a few bytes, which the other copies while it waits in a call. Whoever
 //! asks waits for a moment only. If nobody has taken the errand up by then, it takes it back and goes itself, by way of the kernel.
 //!
+//! Whoever asks for many bytes keeps the line and asks for one part after the other; these go by a stage, memory of the owner's that
+//! ranks share.
+//!
 //! The line is in memory that ranks share, and zero at first.
 
 use crate::sync::{AtomicU64, Ordering};
 
 /// Nobody uses the line.
 const FREE: u64 = 0;
-/// A rank writes its errand.
-const WRITTEN: u64 = 1;
+/// A rank has it, and writes its errand.
+const CLAIMED: u64 = 1;
 /// It is there for the owner of the memory.
 const ASKED: u64 = 2;
 /// The owner is at it.
@@ -20,18 +23,22 @@ const REFUSED: u64 = 5;
 
 /// Words of an errand's bytes.
 const DATA_WORDS: usize = 5;
-/// Bytes of an errand at most.
+/// Bytes that go with an errand at most.
 pub const ERRAND_BYTES_MAX: usize = 8 * DATA_WORDS;
 
 /// The line: its state, where the bytes are, what is asked, and the bytes that go with it.
+#[derive(Clone, Copy)]
 pub struct ErrandLine<'a>(pub &'a [AtomicU64]);
+
+/// The line as long as one rank has it for its errands.
+pub struct ErrandClaim<'a>(ErrandLine<'a>);
 
 /// What is asked for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Errand {
     /// The first byte in the owner's memory.
     pub at: u64,
-    /// How many.
+    /// How many: fewer than 64 Ki.
     pub len: usize,
     /// What is done with them: a number that both sides know.
     pub action: u32,
@@ -44,60 +51,41 @@ pub struct Errand {
 impl Errand {
     /// In one word; where the bytes are is another.
     fn packed(self) -> u64 {
-        u64::from(self.action) << 32 | (self.returns << 16 | self.sends << 8 | self.len) as u64
+        u64::from(self.action) << 32 | (self.returns << 24 | self.sends << 16 | self.len) as u64
     }
 
-    /// Whatever the word is, there are no more bytes than a line has.
+    /// Whatever the word is, no more bytes go with it than a line has.
     fn unpacked(at: u64, what: u64) -> Errand {
         let bytes = |shift: u32| ((what >> shift) as u8 as usize).min(ERRAND_BYTES_MAX);
-        Errand { at, len: bytes(0), action: (what >> 32) as u32, sends: bytes(8), returns: bytes(16) }
+        let len = what as u16 as usize;
+        Errand { at, len, action: (what >> 32) as u32, sends: bytes(16), returns: bytes(24) }
     }
 }
 
 /// The bytes of an errand.
 pub type ErrandBytes = [u8; ERRAND_BYTES_MAX];
 
-impl ErrandLine<'_> {
+impl<'a> ErrandLine<'a> {
     /// Words of a line.
     pub const WORDS: usize = 3 + DATA_WORDS;
 
-    fn state(&self) -> &AtomicU64 {
+    fn state(&self) -> &'a AtomicU64 {
         &self.0[0]
     }
 
-    /// Asks the owner for an access with `bytes`, and calls `pass` until it is done, as long as that says that there is time. Whether it was
-    /// done; then `bytes` are what came back. If not, nothing has happened.
+    /// The line for this rank alone, unless somebody else has it.
     #[inline]
-    pub fn ask(&self, errand: Errand, bytes: &mut ErrandBytes, mut pass: impl FnMut() -> bool) -> bool {
+    pub fn claim(self) -> Option<ErrandClaim<'a>> {
         let state = self.state();
-        if state.load(Ordering::Relaxed) != FREE
-            || state.compare_exchange(FREE, WRITTEN, Ordering::Acquire, Ordering::Relaxed).is_err()
-        {
-            return false;
-        }
-        self.0[1].store(errand.at, Ordering::Relaxed);
-        self.0[2].store(errand.packed(), Ordering::Relaxed);
-        self.store(bytes, errand.sends);
-        state.store(ASKED, Ordering::Release);
-        let mut is_too_late = false;
-        let end = loop {
-            match state.load(Ordering::Acquire) {
-                end @ (DONE | REFUSED) => break end,
-                // Whoever has taken it up is soon done.
-                _ if pass() || is_too_late => {}
-                _ => {
-                    if state.compare_exchange(ASKED, FREE, Ordering::Relaxed, Ordering::Relaxed).is_ok() {
-                        return false;
-                    }
-                    is_too_late = true;
-                }
-            }
-        };
-        if end == DONE {
-            self.load(bytes, errand.returns);
-        }
-        state.store(FREE, Ordering::Release);
-        end == DONE
+        let is_mine = state.load(Ordering::Relaxed) == FREE
+            && state.compare_exchange(FREE, CLAIMED, Ordering::Acquire, Ordering::Relaxed).is_ok();
+        is_mine.then(|| ErrandClaim(self))
+    }
+
+    /// One errand: see [`ErrandClaim::ask`]. False also if somebody else has the line.
+    #[inline]
+    pub fn ask(&self, errand: Errand, bytes: &mut ErrandBytes, pass: impl FnMut() -> bool) -> bool {
+        self.claim().is_some_and(|mut claim| claim.ask(errand, bytes, pass))
     }
 
     /// Does what is asked for, if anything is: whether something was. `work` gets the bytes that go with it, puts those that come
@@ -138,6 +126,44 @@ impl ErrandLine<'_> {
     }
 }
 
+impl ErrandClaim<'_> {
+    /// Asks the owner for an access with `bytes`, and calls `pass` until it is done, as long as that says that there is time. Whether it was
+    /// done; then `bytes` are what came back. If not, nothing has happened.
+    #[inline]
+    pub fn ask(&mut self, errand: Errand, bytes: &mut ErrandBytes, mut pass: impl FnMut() -> bool) -> bool {
+        let (line, state) = (self.0, self.0.state());
+        line.0[1].store(errand.at, Ordering::Relaxed);
+        line.0[2].store(errand.packed(), Ordering::Relaxed);
+        line.store(bytes, errand.sends);
+        state.store(ASKED, Ordering::Release);
+        let mut is_too_late = false;
+        let end = loop {
+            match state.load(Ordering::Acquire) {
+                end @ (DONE | REFUSED) => break end,
+                // Whoever has taken it up is soon done.
+                _ if pass() || is_too_late => {}
+                _ => {
+                    if state.compare_exchange(ASKED, CLAIMED, Ordering::Relaxed, Ordering::Relaxed).is_ok() {
+                        return false;
+                    }
+                    is_too_late = true;
+                }
+            }
+        };
+        if end == DONE {
+            line.load(bytes, errand.returns);
+        }
+        end == DONE
+    }
+}
+
+impl Drop for ErrandClaim<'_> {
+    #[inline]
+    fn drop(&mut self) {
+        self.0.state().store(FREE, Ordering::Release);
+    }
+}
+
 #[cfg(all(test, not(loom)))]
 mod tests {
     use super::*;
@@ -161,10 +187,27 @@ mod tests {
     }
 
     #[test]
+    fn a_line_is_one_ranks_as_long_as_it_asks() {
+        let line = line();
+        let line = ErrandLine(&line);
+        let mut claim = line.claim().unwrap();
+        assert!(line.claim().is_none());
+        assert!(!line.ask(PUT, &mut [0; ERRAND_BYTES_MAX], || panic!("somebody else has the line")));
+        for at in 0..3 {
+            let part = Errand { at, len: 0xffff, action: 1 << 31, sends: 0, returns: 0 };
+            let serve = |errand: Errand, _: &mut ErrandBytes| errand == part && at != 1;
+            assert_eq!(claim.ask(part, &mut [0; ERRAND_BYTES_MAX], || line.serve(serve)), at != 1);
+        }
+        assert!(!claim.ask(PUT, &mut [0; ERRAND_BYTES_MAX], || false) && line.claim().is_none());
+        drop(claim);
+        assert!(line.claim().is_some());
+    }
+
+    #[test]
     fn no_word_makes_more_bytes_than_there_are() {
         let errand = Errand::unpacked(1, u64::MAX);
         let all = ERRAND_BYTES_MAX;
-        assert_eq!(errand, Errand { at: 1, len: all, action: u32::MAX, sends: all, returns: all });
+        assert_eq!(errand, Errand { at: 1, len: 0xffff, action: u32::MAX, sends: all, returns: all });
         assert_eq!(Errand::unpacked(PUT.at, PUT.packed()), PUT);
     }
 
@@ -250,6 +293,43 @@ mod model {
             }
             let done = asks.join().unwrap();
             owner.memory.with(|memory| assert_eq!(unsafe { *memory }, 1 + u64::from(done)));
+        });
+    }
+
+    /// Parts that go by a stage while one rank has the line: the origin uses the stage only while the owner is at none of them, and what was
+    /// taken back is the origin's.
+    #[test]
+    fn parts_go_one_after_the_other() {
+        loom::model(|| {
+            let owner = Arc::new(Owner {
+                line: std::array::from_fn(|_| AtomicU64::new(0)),
+                memory: UnsafeCell::new(0),
+            });
+            let origin = owner.clone();
+            let asks = thread::spawn(move || {
+                let mut claim = ErrandLine(&origin.line).claim().expect("nobody else has it");
+                for part in 0..2 {
+                    let (mut looks, errand) =
+                        (0, Errand { at: part, len: 8, action: 0, sends: 0, returns: 0 });
+                    let done = claim.ask(errand, &mut [0; ERRAND_BYTES_MAX], || {
+                        looks += 1;
+                        thread::yield_now();
+                        looks < 2
+                    });
+                    // SAFETY: the part is done or taken back, so the owner is not at it.
+                    origin.memory.with_mut(|stage| unsafe { *stage += u64::from(!done) });
+                }
+            });
+            for _ in 0..2 {
+                ErrandLine(&owner.line).serve(|errand, _| {
+                    assert!(errand.at < 2);
+                    // SAFETY: whoever asked waits.
+                    owner.memory.with_mut(|stage| unsafe { *stage += 1 });
+                    true
+                });
+            }
+            asks.join().unwrap();
+            owner.memory.with(|stage| assert_eq!(unsafe { *stage }, 2));
         });
     }
 }

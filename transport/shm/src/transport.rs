@@ -208,12 +208,10 @@ impl Shm {
         self.registered
     }
 
-    /// Wakes a rank that may sleep, after something was published to it otherwise than by a message.
-    pub fn ring(&self, peer: Peer) {
-        if peer < self.outgoing.len() as Peer {
-            // SAFETY: not used beyond this call, and `self` keeps the segment.
-            unsafe { PeerBell::new(&self.segment, peer, self.fence) }.sent();
-        }
+    /// Wakes a rank that may sleep, after something was published to it otherwise than by a message. Whether it slept.
+    pub fn ring(&self, peer: Peer) -> bool {
+        // SAFETY: not used beyond this call, and `self` keeps the segment.
+        peer < self.outgoing.len() as Peer && unsafe { PeerBell::new(&self.segment, peer, self.fence) }.wake()
     }
 
     /// On which this process sleeps.
