@@ -216,6 +216,24 @@ pub(crate) const SHORT_TRANSFER_BYTES_MAX: usize = 64;
 
 /// Looks at an errand before it is taken back: about a microsecond, in which a rank that polls has seen it.
 pub(crate) const ERRAND_LOOKS_MAX: u32 = 500;
+/// Bytes of a half of a stage: two copies of them at once take as long as several errands, and both halves with the words of a window are
+/// no more than `RELEASED_BYTES_MAX` of shared memory.
+pub(crate) const STAGE_HALF_BYTES: usize = 28 << 10;
+/// Parts of a transfer by way of a stage at least, if each is then as long as the next constant says: the first one waits for no copy.
+pub(crate) const STAGE_PARTS_MIN: usize = 4;
+/// Bytes of such a part at least.
+pub(crate) const STAGE_PART_BYTES_MIN: usize = 4 << 10;
+
+/// Of bytes that are left in the middle of such a transfer: one more look for so many. The kernel takes ten times as long for them.
+pub(crate) const STAGED_BYTES_PER_LOOK: usize = 128;
+
+/// Bytes that the kernel copies at a time while the owner of the memory wakes up: some ten microseconds, a part of the time for which that
+/// then polls.
+pub(crate) const KERNEL_PIECE_BYTES: usize = 128 << 10;
+
+/// Bytes that the kernel copies in the time of one access to a few.
+pub(crate) const KERNEL_ACCESS_BYTES: usize = 16 << 10;
+
 /// Accesses that go by the kernel after an errand that nobody took up: at first, and at most. An errand in vain takes twice as long as
 /// the kernel, so that those are not felt.
 pub(crate) const ERRANDS_SKIPPED_MIN: u32 = 16;

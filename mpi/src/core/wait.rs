@@ -362,10 +362,17 @@ impl<T> WaitPatience<T> {
             process = refuse_others(process, |process| event.waiting(process).call);
         }
         if process.objects.windows.serve_errands() {
-            // Another errand may follow soon.
-            (self.polls, self.yields) = (0, 0);
+            self.expect_errands(&process);
         }
         process
+    }
+
+    /// Another errand may follow soon, however long the last messages took.
+    fn expect_errands(&mut self, process: &Process) {
+        if !self.oversubscribed {
+            self.spin_polls_max = process.waiting.spin_polls_most;
+        }
+        (self.polls, self.yields) = (0, 0);
     }
 
     /// Ranks of what seem to be several nodes may share this core, and nothing but a yield tells: it costs a fraction of the
@@ -411,8 +418,10 @@ impl<T> WaitPatience<T> {
         process.waiting.sleepers -= 1;
         count_waits(1);
         // Rung: what rang is being written now or is there; no reason to be patient again from the start.
-        self.polls = self.spin_polls_max.saturating_sub(POLLS_AFTER_SLEEP);
-        self.yields = 0;
+        (self.polls, self.yields) = (self.spin_polls_max.saturating_sub(POLLS_AFTER_SLEEP), 0);
+        if process.waiting.looks_aside && process.objects.windows.take_wanted() {
+            self.expect_errands(&process);
+        }
         self.slept = true;
         process
     }

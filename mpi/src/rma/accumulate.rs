@@ -9,6 +9,7 @@ use super::errand::ErrandAction;
 use super::far;
 use super::object::Window;
 use super::place::TargetElements;
+use super::staged::combine_near;
 use super::transfer::{differ, done, may_ask, open};
 use super::watch;
 use crate::core::arguments::{buffer, contiguous_buffer, is_no_address};
@@ -348,13 +349,24 @@ fn combine(process: &mut LockGuard, win: MPI_Win, access: &RmaAccess) -> Result<
     {
         return Ok(None);
     }
-    let elements = RmaElements { rule: Rule::of(process.window(win)?, target), basic, op };
     let mine = from.as_ref().map(|buffer| ContiguousElements::of(basic, buffer));
     let old = into.as_ref().map(|buffer| ContiguousElements::for_result(basic, buffer));
     let address = |elements: &Option<ContiguousElements>| {
         elements.as_ref().map_or(null_mut(), ContiguousElements::address)
     };
-    elements.combine(&place, address(&mine), address(&old)).map_err(|error| place.refused(error, at))?;
+    let (mine_at, old_at) = (address(&mine), address(&old));
+    let staged =
+        from.as_ref().filter(|_| into.is_none() && op != PredefinedOp::NoOp && basic.is_contiguous());
+    let unit = if staged.is_some() { basic.size() } else { 1 };
+    let combined = combine_near(process, (win, target), &place, staged, (action, unit), |process, range| {
+        let Some(window) = process.objects.windows.all.find(win.0) else { return Ok(()) };
+        let elements = RmaElements { rule: Rule::of(window, target), basic, op };
+        match range.start {
+            0 if range.end == place.bytes() => elements.combine(&place, mine_at, old_at),
+            start => elements.combine(&place.part(range), mine_at.wrapping_add(start), null_mut()),
+        }
+    });
+    combined.map_err(|error| place.refused(error, at))?;
     if let (Some(old), Some(into)) = (old, &into) {
         old.put_back(into);
     }

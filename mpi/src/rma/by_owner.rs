@@ -24,10 +24,11 @@ pub(super) fn ask_owner(
     let Windows { all, errands, .. } = &mut process.objects.windows;
     let Some(window) = all.find_mut(win.0) else { return false };
     let Some(errand) = window.errand_for(rank, displacement, len, action) else { return false };
-    if !window.errands.is_worth_it() {
+    let (control, habit) = (&window.controls[rank as usize], &mut window.errands[rank as usize]);
+    if !habit.is_worth_it(1, control) {
         return false;
     }
-    let (control, mut looks) = (&window.controls[rank as usize], 0);
+    let mut looks = 0;
     let mut ask = || {
         control.errand().ask(errand, bytes, || {
             looks += 1;
@@ -40,8 +41,22 @@ pub(super) fn ask_owner(
         ErrandAction::Read | ErrandAction::Write => ask(),
         ErrandAction::Swap | ErrandAction::Combine { .. } => control.alone(window.me, ask),
     };
-    window.errands.learn(is_done);
+    match is_done {
+        true => habit.learn_done(),
+        false => wake_owner(process, win, rank as u32),
+    }
     is_done
+}
+
+/// An owner has taken up no errand: if it sleeps in a call, it is woken, as others may follow.
+#[cold]
+pub(super) fn wake_owner(process: &mut Process, win: MPI_Win, rank: u32) {
+    let Some(window) = process.objects.windows.all.find(win.0) else { return };
+    window.controls[rank as usize].want();
+    let is_rung = process.ring(window, [rank]);
+    if let Some(window) = process.usual_window(win) {
+        window.errands[rank as usize].learn_undone(is_rung);
+    }
 }
 
 /// The same for elements: `from` is what goes to the owner, and what was there comes to `into`.

@@ -4,8 +4,11 @@
 //! All words count upwards or are zero at first, as new memory is. Whoever changes a word that another rank may wait for rings that
 //! rank's bell afterwards.
 
+use super::errand::StageHalf;
+use crate::limits::STAGE_HALF_BYTES;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 pub(super) use tern_engine::rma::LockKind;
+use tern_mem::UserBuf;
 use tern_shm::SharedRange;
 use tern_shm::errand::ErrandLine;
 use tern_shm::turns::{self, AllLocked, Marked, TurnLock};
@@ -21,6 +24,8 @@ const WAITERS: usize = 32;
 const ELEMENTS: usize = 64;
 /// Not zero while many elements here are combined at once.
 const MANY: usize = 72;
+/// Not zero after an errand that nobody took up: whoever is woken looks for more than a moment.
+const WANTED: usize = 80;
 /// Not zero while this rank combines a few elements somewhere. In a line of its own.
 const FEW: usize = 128;
 /// Not zero while this rank holds the locks of all by `MPI_Win_lock_all`: see `AllLocked`.
@@ -38,6 +43,9 @@ const BYTES_PER_RANK: usize = 24;
 /// Behind those, in lines of their own, how many of each rank's posts and completions this one has used up.
 const BYTES_TAKEN: usize = 16;
 
+/// Bytes of a stage.
+pub(super) const STAGE_BYTES: usize = 2 * STAGE_HALF_BYTES;
+
 /// Regions that can be attached to a dynamic window at once.
 pub(super) const REGIONS_MAX: usize = 1024;
 
@@ -47,6 +55,8 @@ pub(crate) struct WindowControl {
     range: SharedRange,
     size: u32,
     is_dynamic: bool,
+    /// Where the stage begins, in a window that has one.
+    stage: Option<usize>,
 }
 
 /// Who of a rank waits for a lock: bits of its word.
@@ -92,12 +102,18 @@ impl WindowControl {
     /// The words at the beginning of a range, in a window of `size` ranks.
     pub(crate) fn new(range: SharedRange, size: u32, is_dynamic: bool) -> WindowControl {
         assert!(!range.at(0, WindowControl::bytes(size, is_dynamic)).is_null());
-        WindowControl { range, size, is_dynamic }
+        WindowControl { range, size, is_dynamic, stage: None }
+    }
+
+    /// The same with a stage of [`STAGE_BYTES`] from this byte of the range on.
+    pub(crate) fn with_stage(self, offset: usize) -> WindowControl {
+        assert!(!self.range.at(offset, STAGE_BYTES).is_null());
+        WindowControl { stage: Some(offset), ..self }
     }
 
     /// In place of the words of a rank of another host, which are not reached from here.
     pub(crate) fn elsewhere(size: u32) -> WindowControl {
-        WindowControl { range: SharedRange::none(), size, is_dynamic: false }
+        WindowControl { range: SharedRange::none(), size, is_dynamic: false, stage: None }
     }
 
     /// Whether the words are reached from here.
@@ -324,6 +340,35 @@ impl WindowControl {
     #[inline(always)]
     pub(crate) fn errand(&self) -> ErrandLine<'_> {
         ErrandLine(&self.range.first_words::<{ REGIONS / 8 }>()[ERRAND / 8..][..ErrandLine::WORDS])
+    }
+
+    /// Others have errands for this rank, which has taken none up.
+    pub(crate) fn want(&self) {
+        self.half_word(WANTED).store(1, Ordering::Relaxed);
+    }
+
+    /// Whether that is so.
+    #[inline]
+    pub(crate) fn is_wanted(&self) -> bool {
+        self.half_word(WANTED).load(Ordering::Relaxed) != 0
+    }
+
+    /// This rank looks for errands now, if others have some.
+    pub(crate) fn take_wanted(&self) -> bool {
+        let is_wanted = self.is_wanted();
+        if is_wanted {
+            self.half_word(WANTED).store(0, Ordering::Relaxed);
+        }
+        is_wanted
+    }
+
+    /// A half of the stage by which bytes go that are too many for the line, if there is one and they fit.
+    pub(super) fn stage(&self, half: StageHalf, bytes: usize) -> Option<UserBuf> {
+        let start = self.stage.filter(|_| bytes <= STAGE_HALF_BYTES)?;
+        let half = if half == StageHalf::First { 0 } else { STAGE_HALF_BYTES };
+        let base = self.range.at(start + half, bytes);
+        // SAFETY: within the range, which is mapped as long as this. Who may use a half of it, the line of errands says.
+        Some(unsafe { UserBuf::contiguous(base, bytes) })
     }
 
     // Regions of a dynamic window. Their owner writes them, alone.

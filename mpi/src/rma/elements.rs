@@ -141,10 +141,10 @@ impl RmaElements<'_> {
     /// Combines elements in copies of the target's, while nobody else combines any there.
     fn combine_copies(&self, place: &TargetElements, mine: *mut u8, old: *mut u8) -> RmaOutcome {
         let (copies, shaped) = ContiguousElements::room(self.basic, place.bytes());
-        place.read(&shaped)?;
+        place.read(&shaped, 0..place.bytes())?;
         // SAFETY: the copies are as many as the target's elements, and so are those here.
         unsafe { self.combine_here(copies.address(), mine, old, place.bytes() / self.basic.size()) };
-        if self.op == PredefinedOp::NoOp { Ok(()) } else { place.write(&shaped) }
+        if self.op == PredefinedOp::NoOp { Ok(()) } else { place.write(&shaped, 0..place.bytes()) }
     }
 
     fn alone<T>(&self, work: impl FnOnce() -> T) -> T {
@@ -175,11 +175,11 @@ impl RmaElements<'_> {
         old: &UserBuf,
     ) -> RmaOutcome {
         self.alone(|| {
-            place.read(old)?;
+            place.read(old, 0..place.bytes())?;
             let (mut found, mut wanted) = (vec![0; old.len()], vec![0; old.len()]);
             old.read(0, &mut found);
             compared.read(0, &mut wanted);
-            if found == wanted { place.write(mine) } else { Ok(()) }
+            if found == wanted { place.write(mine, 0..place.bytes()) } else { Ok(()) }
         })
     }
 }

@@ -1,12 +1,12 @@
 //! Errands in windows on the program's own memory: a rank that waits in a call accesses a few bytes of its memory for another one, which
 //! otherwise would ask the kernel (`tern_shm::errand`). The kernel takes longer, and needs nothing from the target.
-//! `by_owner.rs` has how others ask.
+//! `by_owner.rs` has how others ask, and `staged.rs` how many bytes go, part by part.
 
 use super::control::WindowControl;
-use crate::limits::{ERRANDS_SKIPPED_MAX, ERRANDS_SKIPPED_MIN};
+use crate::limits::{ERRANDS_SKIPPED_MAX, ERRANDS_SKIPPED_MIN, STAGE_HALF_BYTES};
 use std::sync::Arc;
-use tern_mem::op::{PredefinedOp, reduce_slices};
-use tern_mem::{Basic, ExposedMemory};
+use tern_mem::op::{PredefinedOp, reduce, reduce_slices};
+use tern_mem::{Basic, ExposedMemory, UserBuf};
 use tern_shm::errand::{ERRAND_BYTES_MAX, Errand, ErrandBytes};
 
 /// What the owner does with bytes of its memory.
@@ -34,31 +34,74 @@ const READ: u32 = 0;
 const WRITE: u32 = 1;
 const SWAP: u32 = 2;
 const DATATYPE_SHIFT: u32 = 16;
+/// The bytes go by the owner's stage, not with the errand.
+const STAGED: u32 = 1 << 31;
+/// They go by its second half.
+const SECOND_HALF: u32 = 1 << 30;
+const _: () = assert!(STAGE_HALF_BYTES <= u16::MAX as usize);
+
+/// A half of a stage: while one side copies to or from it, the other side uses the other half.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum StageHalf {
+    /// The first.
+    First,
+    /// The second.
+    Second,
+}
+
+impl StageHalf {
+    /// That of a part, by its number.
+    pub(crate) fn of(part: usize) -> StageHalf {
+        if part.is_multiple_of(2) { StageHalf::First } else { StageHalf::Second }
+    }
+}
 
 impl ErrandAction {
     /// An errand about `len` bytes at an offset, unless they and what goes with them are too many.
     pub(crate) fn errand(self, at: u64, len: usize) -> Option<Errand> {
-        let (action, sends, returns) = match self {
-            ErrandAction::Read => (READ, 0, len),
-            ErrandAction::Write => (WRITE, len, 0),
-            ErrandAction::Swap => (SWAP, len.checked_mul(2)?, len),
-            ErrandAction::Combine { op, basic, fetches } => {
-                let action = u32::from(basic.handle_value()) << DATATYPE_SHIFT | u32::from(op.handle_value());
-                let sends = if op == PredefinedOp::NoOp { 0 } else { len };
-                (action, sends, if fetches { len } else { 0 })
+        let (sends, returns) = match self {
+            ErrandAction::Read => (0, len),
+            ErrandAction::Write => (len, 0),
+            ErrandAction::Swap => (len.checked_mul(2)?, len),
+            ErrandAction::Combine { op, fetches, .. } => {
+                (if op == PredefinedOp::NoOp { 0 } else { len }, if fetches { len } else { 0 })
             }
         };
         let fits = len > 0 && len.max(sends) <= ERRAND_BYTES_MAX;
-        fits.then_some(Errand { at, len, action, sends, returns })
+        fits.then_some(Errand { at, len, action: self.number(), sends, returns })
     }
 
-    /// What an errand asks for, if that can be done with so many bytes.
-    fn of(Errand { len, action, sends, returns, .. }: Errand) -> Option<ErrandAction> {
-        match action {
+    /// The same about bytes that go by a half of the owner's stage, which holds them. No such errand gives bytes and takes others.
+    pub(super) fn staged(self, at: u64, len: usize, half: StageHalf) -> Errand {
+        let second = if half == StageHalf::Second { SECOND_HALF } else { 0 };
+        Errand { at, len, action: self.number() | STAGED | second, sends: 0, returns: 0 }
+    }
+
+    fn number(self) -> u32 {
+        match self {
+            ErrandAction::Read => READ,
+            ErrandAction::Write => WRITE,
+            ErrandAction::Swap => SWAP,
+            ErrandAction::Combine { op, basic, .. } => {
+                u32::from(basic.handle_value()) << DATATYPE_SHIFT | u32::from(op.handle_value())
+            }
+        }
+    }
+
+    /// What an errand asks for, and by which half of the stage, if that can be done with so many bytes.
+    fn of(Errand { len, action, sends, returns, .. }: Errand) -> Option<(ErrandAction, Option<StageHalf>)> {
+        let half = (action & STAGED != 0).then_some(match action & SECOND_HALF {
+            0 => StageHalf::First,
+            _ => StageHalf::Second,
+        });
+        if len > if half.is_some() { STAGE_HALF_BYTES } else { ERRAND_BYTES_MAX } {
+            return None;
+        }
+        let action = match action & !(STAGED | SECOND_HALF) {
             READ => Some(ErrandAction::Read),
             WRITE => Some(ErrandAction::Write),
-            SWAP => (sends == 2 * len).then_some(ErrandAction::Swap),
-            _ => {
+            SWAP => (sends == 2 * len && half.is_none()).then_some(ErrandAction::Swap),
+            action => {
                 let op = PredefinedOp::from_handle((action & 0xffff) as usize)?;
                 let basic = Basic::from_handle((action >> DATATYPE_SHIFT) as usize)?;
                 let is_defined = matches!(op, PredefinedOp::Replace | PredefinedOp::NoOp) || op.allows(basic);
@@ -66,7 +109,8 @@ impl ErrandAction {
                 let combine = ErrandAction::Combine { op, basic, fetches: returns > 0 };
                 (is_defined && are_whole).then_some(combine)
             }
-        }
+        };
+        action.map(|action| (action, half))
     }
 }
 
@@ -82,6 +126,11 @@ pub(crate) struct ErrandOwner {
 }
 
 impl ErrandOwner {
+    /// Whether somebody has asked in vain since the last look.
+    pub(crate) fn take_wanted(&self) -> bool {
+        self.controls[self.me as usize].take_wanted()
+    }
+
     /// Does what somebody asks for; whether anybody did.
     #[inline(always)]
     pub(crate) fn serve(&self) -> bool {
@@ -91,8 +140,11 @@ impl ErrandOwner {
     /// Whoever asks for elements to be combined holds their lock.
     fn access(&self, errand: Errand, bytes: &mut ErrandBytes) -> bool {
         let Errand { at, len, .. } = errand;
-        let Some(action) = ErrandAction::of(errand) else { return false };
+        let Some((action, half)) = ErrandAction::of(errand) else { return false };
         let Some(there) = self.memory.contiguous(at, len as u64) else { return false };
+        if let Some(half) = half {
+            return self.access_staged(action, &there, half);
+        }
         match action {
             ErrandAction::Read => there.read(0, &mut bytes[..len]),
             ErrandAction::Write => there.write(0, &bytes[..len]),
@@ -117,31 +169,65 @@ impl ErrandOwner {
         }
         true
     }
+
+    /// The same of bytes that go by a half of the stage.
+    fn access_staged(&self, action: ErrandAction, there: &UserBuf, half: StageHalf) -> bool {
+        let Some(staged) = self.controls[self.me as usize].stage(half, there.len()) else { return false };
+        match action {
+            ErrandAction::Read => UserBuf::copy_between_cores(there, 0, &staged, 0, there.len()),
+            ErrandAction::Write => UserBuf::copy_between_cores(&staged, 0, there, 0, there.len()),
+            ErrandAction::Combine { op, basic, fetches: false } if op != PredefinedOp::NoOp => {
+                let (Some(from), Some(to)) =
+                    (staged.contiguous_at(0, there.len()), there.contiguous_at(0, there.len()))
+                else {
+                    return false;
+                };
+                // SAFETY: both are so many bytes, whole elements; whoever asks holds the lock of these, and leaves the stage alone.
+                unsafe { reduce(op, basic, from, to, there.len() / basic.size()) };
+            }
+            ErrandAction::Combine { .. } | ErrandAction::Swap => return false,
+        }
+        true
+    }
 }
 
-/// Whether to send others on errands: after one that nobody took up, the kernel is asked for a while, twice as long each time.
+/// Whether to send the owner of some memory on errands. After one that it did not take up, the kernel is asked for a while, twice as long each
+/// time, unless the owner wakes up before.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct ErrandHabit {
-    /// Accesses for which it is still asked.
+    /// Accesses for which the kernel is still asked.
     skips: u32,
     /// For how many it was asked last.
     skipped: u32,
+    /// The owner was woken, since it is wanted.
+    is_rung: bool,
 }
 
 impl ErrandHabit {
-    /// Whether the next access is worth an errand.
+    /// Whether the next access, as long as so many of a few bytes, is worth an errand. `owner` are the words of the memory's owner.
     #[inline]
-    pub(crate) fn is_worth_it(&mut self) -> bool {
-        let is_worth_it = self.skips == 0;
-        self.skips = self.skips.saturating_sub(1);
+    pub(crate) fn is_worth_it(&mut self, weight: u32, owner: &WindowControl) -> bool {
+        let is_worth_it = self.skips == 0 || self.is_rung && !owner.is_wanted();
+        self.skips = self.skips.saturating_sub(weight);
         is_worth_it
     }
 
-    /// One was done, or not.
+    /// Whether the owner was woken, since it is wanted, and may soon be ready for errands.
     #[inline]
-    pub(crate) fn learn(&mut self, is_done: bool) {
-        self.skipped =
-            if is_done { 0 } else { (2 * self.skipped).clamp(ERRANDS_SKIPPED_MIN, ERRANDS_SKIPPED_MAX) };
+    pub(crate) fn is_rung(&self) -> bool {
+        self.is_rung
+    }
+
+    /// One was done.
+    #[inline]
+    pub(crate) fn learn_done(&mut self) {
+        *self = ErrandHabit::default();
+    }
+
+    /// One was not. `is_rung`: its owner slept, and was woken.
+    pub(crate) fn learn_undone(&mut self, is_rung: bool) {
+        self.is_rung = is_rung;
+        self.skipped = (2 * self.skipped).clamp(ERRANDS_SKIPPED_MIN, ERRANDS_SKIPPED_MAX);
         self.skips = self.skipped;
     }
 }
@@ -156,7 +242,7 @@ mod tests {
     #[test]
     fn an_errand_tells_what_is_asked_for() {
         for action in [ErrandAction::Read, ErrandAction::Write, ErrandAction::Swap, SUM] {
-            assert_eq!(ErrandAction::of(action.errand(0, 16).unwrap()), Some(action));
+            assert_eq!(ErrandAction::of(action.errand(0, 16).unwrap()), Some((action, None)));
         }
         let combine = |op, basic| ErrandAction::Combine { op, basic, fetches: true };
         let all =
@@ -165,7 +251,7 @@ mod tests {
         {
             let asked = ErrandAction::of(combine(op, basic).errand(0, basic.size()).unwrap());
             let may_be = matches!(op, PredefinedOp::Replace | PredefinedOp::NoOp) || op.allows(basic);
-            assert_eq!(asked, may_be.then_some(combine(op, basic)), "{op} {basic}");
+            assert_eq!(asked, may_be.then_some((combine(op, basic), None)), "{op} {basic}");
         }
     }
 
@@ -203,17 +289,37 @@ mod tests {
 
     #[test]
     fn who_does_no_errands_is_asked_less_and_less() {
-        let mut habit = ErrandHabit::default();
-        let mut asked = 0;
+        let (owner, mut habit, mut asked) = (control(), ErrandHabit::default(), 0);
         for _ in 0..100 * ERRANDS_SKIPPED_MAX {
-            if habit.is_worth_it() {
+            if habit.is_worth_it(1, &owner) {
                 asked += 1;
-                habit.learn(false);
+                habit.learn_undone(false);
             }
         }
         assert!((100..120).contains(&asked), "{asked}");
-        while !habit.is_worth_it() {}
-        habit.learn(true);
-        assert!(habit.is_worth_it());
+        habit.learn_done();
+        assert!(habit.is_worth_it(1, &owner));
+        habit.learn_undone(false);
+        let long = ERRANDS_SKIPPED_MIN;
+        assert!(
+            !habit.is_worth_it(long, &owner) && habit.is_worth_it(1, &owner),
+            "a long access counts as many"
+        );
+    }
+
+    #[test]
+    fn who_is_woken_is_asked_once_it_is_awake() {
+        let (owner, mut habit) = (control(), ErrandHabit::default());
+        owner.want();
+        habit.learn_undone(true);
+        assert!(!habit.is_worth_it(1, &owner));
+        assert!(owner.take_wanted() && !owner.take_wanted());
+        assert!(habit.is_worth_it(1, &owner));
+    }
+
+    fn control() -> WindowControl {
+        let memory = tern_shm::JobMemory::new(None).unwrap();
+        let words = WindowControl::bytes(1, false);
+        WindowControl::new(memory.map(0, words).unwrap(), 1, false)
     }
 }

@@ -47,9 +47,10 @@ impl Process {
         fail(MPI_ERR_WIN, format!("{:#x} is no window: it was freed or never was one", given::handle(win.0)))
     }
 
-    /// Wakes ranks of a window that may wait for what was just published in it.
-    pub(crate) fn ring(&self, window: &Window, ranks: impl IntoIterator<Item = u32>) {
-        let Some(engine) = self.engine_ref() else { return };
-        ranks.into_iter().for_each(|rank| engine.transport_ref().ring(window.peer(rank)));
+    /// Wakes ranks of a window that may wait for what was just published in it. Whether any is known to have slept.
+    pub(crate) fn ring(&self, window: &Window, ranks: impl IntoIterator<Item = u32>) -> bool {
+        let Some(engine) = self.engine_ref() else { return false };
+        let ring = |rank| engine.transport_ref().ring(window.peer(rank));
+        ranks.into_iter().fold(false, |any, rank| any | ring(rank))
     }
 }

@@ -1,6 +1,6 @@
 //! Making and freeing windows (MPI 5.0 sections 12.2.1 to 12.2.5).
 
-use super::control::{REGIONS_MAX, WindowControl};
+use super::control::{REGIONS_MAX, STAGE_BYTES, WindowControl};
 use super::epoch::Epoch;
 use super::errand::{ErrandHabit, ErrandOwner};
 use super::exposure::Exposure;
@@ -440,8 +440,7 @@ fn make_in(
     let slot = shm_comm::offer(&mut process, own)?;
     drop(process);
     let align = wanted.align;
-    let words = words_of(size, align as u64, flavor);
-    let own_bytes = words + if matches!(memory, MemoryOrigin::OfEach) { wanted.bytes as usize } else { 0 };
+    let own_bytes = range_bytes(size, (align as u64, wanted.bytes), (memory, flavor));
     let reserved_here = file.and_then(|file| Ok((file.reserve(own_bytes)?, file)));
     let base = if let MemoryOrigin::OfProgram(base) = memory { base.0.expose_provenance() as u64 } else { 0 };
     if reach.by_kernel && matches!(memory, MemoryOrigin::OfProgram(_)) {
@@ -512,7 +511,7 @@ fn make_in(
         has_stored: false,
         exchanged: AtomicBool::new(false),
         flushes: 0,
-        errands: ErrandHabit::default(),
+        errands: vec![ErrandHabit::default(); size as usize],
         epoch: Epoch::new(size),
         far: number,
         has_messages,
@@ -636,6 +635,26 @@ fn words_of(size: u32, align: u64, flavor: c_int) -> usize {
     WindowControl::bytes(size, flavor == MPI_WIN_FLAVOR_DYNAMIC).next_multiple_of(align as usize)
 }
 
+/// Bytes of a rank's range: its words, and what lies behind them. That is its memory, or a stage where the kernel may copy that.
+fn range_bytes(size: u32, (align, bytes): (u64, u64), (memory, flavor): (&MemoryOrigin, c_int)) -> usize {
+    let words = words_of(size, align, flavor);
+    match memory {
+        MemoryOrigin::OfEach => words + bytes as usize,
+        MemoryOrigin::OfProgram(_) if has_stage(flavor) => stage_at(words) + STAGE_BYTES,
+        _ => words,
+    }
+}
+
+/// Whether ranks of a window of this kind move bytes of their memory by a stage: memory of a dynamic window may be gone.
+fn has_stage(flavor: c_int) -> bool {
+    flavor == MPI_WIN_FLAVOR_CREATE
+}
+
+/// Where a stage begins behind so many bytes of words.
+fn stage_at(words: usize) -> usize {
+    words.next_multiple_of(MEMORY_ALIGN)
+}
+
 /// The words of each rank of this host, and its memory if that lies behind them.
 fn map_controls(
     file: &JobMemory,
@@ -644,10 +663,7 @@ fn map_controls(
     host: u64,
 ) -> Result<Vec<WindowControl>> {
     let size = all.len() as u32;
-    let bytes_of = |told: &WindowIntroduction| {
-        let memory = if let MemoryOrigin::OfEach = memory { told.bytes } else { 0 };
-        words_of(size, told.align, flavor) + memory as usize
-    };
+    let bytes_of = |told: &WindowIntroduction| range_bytes(size, (told.align, told.bytes), (memory, flavor));
     let near = || all.iter().filter(|told| told.host == host);
     let span = span_of(near().map(|told| (told.place, bytes_of(told) as u64, told.align)));
     let refused = |error: io::Error| no_memory(near().map(|told| told.bytes).sum(), &error);
@@ -665,7 +681,11 @@ fn map_controls(
                 .map_aligned(told.place, bytes_of(told), told.align as usize)
                 .map_err(|error| no_memory(told.bytes, &error))?,
         };
-        Ok(WindowControl::new(range, size, flavor == MPI_WIN_FLAVOR_DYNAMIC))
+        let control = WindowControl::new(range, size, flavor == MPI_WIN_FLAVOR_DYNAMIC);
+        Ok(match has_stage(flavor) {
+            true => control.with_stage(stage_at(words_of(size, told.align, flavor))),
+            false => control,
+        })
     };
     all.iter().map(map).collect()
 }

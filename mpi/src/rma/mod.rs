@@ -25,6 +25,7 @@ mod own_memory;
 mod place;
 mod query;
 pub(crate) mod refused;
+mod staged;
 mod sync;
 mod tables;
 mod transfer;

@@ -59,8 +59,8 @@ pub(crate) struct Window {
     pub exchanged: AtomicBool,
     /// Flushes so far.
     pub flushes: u32,
-    /// Whether targets do errands.
-    pub errands: ErrandHabit,
+    /// Whether each rank does errands.
+    pub errands: Vec<ErrandHabit>,
     /// Which accesses are allowed now.
     pub epoch: Epoch,
     /// The engine's number of the window, if ranks are reached by messages.
@@ -323,6 +323,11 @@ impl Windows {
     pub(crate) fn settle(&mut self, environment: &Environment) {
         self.by_messages = environment.windows_by_messages;
         self.by_kernel = environment.transport.cma;
+    }
+
+    /// Whether somebody has asked this rank in vain since the last look.
+    pub(crate) fn take_wanted(&self) -> bool {
+        self.errands.iter().fold(false, |any, (_, owner)| any | owner.take_wanted())
     }
 
     /// Does what others ask for; whether anybody did.

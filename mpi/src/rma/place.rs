@@ -5,6 +5,7 @@ use super::object::{MemoryRoute, Window, WindowAddress};
 use crate::core::arguments::count;
 use crate::core::error::{Error, Result, fail};
 use crate::core::process::Process;
+use std::ops::Range;
 use std::ptr::null_mut;
 use std::sync::Arc;
 use tern_abi::*;
@@ -84,34 +85,60 @@ impl TargetElements {
         matches!(self.reach, ElementReach::Mapped)
     }
 
-    /// Copies a buffer of this process there.
-    #[inline]
-    pub(super) fn write(&self, from: &UserBuf) -> std::result::Result<(), TransferError> {
-        let ElementReach::Kernel(pid) = self.reach else {
-            UserBuf::copy(from, 0, &self.buffer, self.from, self.bytes);
-            return Ok(());
-        };
-        self.batches(|pieces, at| write_to(pid, pieces, from, at))
+    /// Where it is, if the kernel copies it and it is one run: its address in that process.
+    pub(super) fn run_by_kernel(&self) -> Option<u64> {
+        let ElementReach::Kernel(_) = self.reach else { return None };
+        let (start, _) = self.buffer.as_contiguous()?;
+        Some((start + self.from) as u64)
     }
 
-    /// Copies it to a buffer of this process.
-    #[inline]
-    pub(super) fn read(&self, to: &UserBuf) -> std::result::Result<(), TransferError> {
-        let ElementReach::Kernel(pid) = self.reach else {
-            UserBuf::copy(&self.buffer, self.from, to, 0, self.bytes);
-            return Ok(());
+    /// Some of its bytes, where no message carries them.
+    pub(super) fn part(&self, range: Range<usize>) -> TargetElements {
+        let reach = match self.reach {
+            ElementReach::Kernel(pid) => ElementReach::Kernel(pid),
+            ElementReach::Mapped | ElementReach::Message(_) => ElementReach::Mapped,
         };
-        self.batches(|pieces, at| read_from(pid, pieces, to, at))
+        TargetElements {
+            buffer: self.buffer.clone(),
+            from: self.from + range.start,
+            bytes: range.len(),
+            reach,
+        }
     }
 
-    /// Visits the runs of bytes, many at a time, each time with how many bytes came before them.
+    /// Copies these bytes of a buffer of this process there.
+    #[inline]
+    pub(super) fn write(
+        &self,
+        from: &UserBuf,
+        range: Range<usize>,
+    ) -> std::result::Result<(), TransferError> {
+        let ElementReach::Kernel(pid) = self.reach else {
+            UserBuf::copy(from, range.start, &self.buffer, self.from + range.start, range.len());
+            return Ok(());
+        };
+        self.batches(range, |pieces, at| write_to(pid, pieces, from, at))
+    }
+
+    /// Copies these bytes of it to a buffer of this process.
+    #[inline]
+    pub(super) fn read(&self, to: &UserBuf, range: Range<usize>) -> std::result::Result<(), TransferError> {
+        let ElementReach::Kernel(pid) = self.reach else {
+            UserBuf::copy(&self.buffer, self.from + range.start, to, range.start, range.len());
+            return Ok(());
+        };
+        self.batches(range, |pieces, at| read_from(pid, pieces, to, at))
+    }
+
+    /// Visits the runs of some bytes, many at a time, each time with how many of all bytes came before them.
     fn batches<E>(
         &self,
+        range: Range<usize>,
         mut visit: impl FnMut(&mut [IoVec], usize) -> std::result::Result<(), E>,
     ) -> std::result::Result<(), E> {
-        let (mut pieces, mut done) = ([IoVec::default(); PIECES], 0);
-        while done < self.bytes {
-            let (found, covered) = self.buffer.iovecs(self.from + done, self.bytes - done, &mut pieces);
+        let (mut pieces, mut done) = ([IoVec::default(); PIECES], range.start);
+        while done < range.end {
+            let (found, covered) = self.buffer.iovecs(self.from + done, range.end - done, &mut pieces);
             if covered == 0 {
                 break;
             }
@@ -126,7 +153,7 @@ impl TargetElements {
         &self,
         mut visit: impl FnMut(IoVec, usize) -> std::result::Result<(), E>,
     ) -> std::result::Result<(), E> {
-        self.batches(|pieces, mut before| {
+        self.batches(0..self.bytes, |pieces, mut before| {
             for piece in pieces {
                 visit(*piece, before)?;
                 before += piece.len;

@@ -5,6 +5,7 @@ use super::call::{At, Origin, RmaAccess, RmaCall};
 use super::errand::ErrandAction;
 use super::far;
 use super::place::TargetElements;
+use super::staged::move_near;
 use super::watch;
 use crate::core::arguments::{buffer, contiguous};
 use crate::core::boundary::{ChoiceBuf, ChoiceBufMut, Out};
@@ -223,13 +224,11 @@ fn move_bytes(
             false => engine.put_to(there, &local, asked),
         });
     }
-    let moved = match call.is_get() {
-        true => place.read(&local),
-        false => {
-            process.window_mut(win)?.has_stored = true;
-            place.write(&local)
-        }
-    };
+    let action = if call.is_get() { ErrandAction::Read } else { ErrandAction::Write };
+    if !call.is_get() {
+        process.window_mut(win)?.has_stored = true;
+    }
+    let moved = move_near(process, (win, target), &place, &local, action);
     moved.map(|()| None).map_err(|error| place.refused(error, at))
 }
 
