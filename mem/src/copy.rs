@@ -27,7 +27,7 @@ pub(crate) unsafe fn copy(dst: *mut u8, src: *const u8, n: usize) {
 }
 
 /// Copies `n` bytes. `memmove` may leave more than [`STEP_BYTES`] to one instruction (`rep movsb`). Some processors are slow at that
-/// where the target lies 1 to 31 bytes farther in its page than the source in its own, and fast in steps; others the other way round
+/// where the target lies 1 to 31 bytes farther in its page than the source in its own, and fast by vectors; others the other way round
 /// (docs/performance/constants.md). Large blocks from `malloc` begin 16 bytes into a page and cells of shared memory with one, so
 /// that is a usual case: the processor is asked (`steps.rs`).
 ///
@@ -38,9 +38,13 @@ pub unsafe fn copy_long(dst: *mut u8, src: *const u8, n: usize) {
     let ahead = dst.addr().wrapping_sub(src.addr());
     // What overlaps is left to `memmove`.
     let suspect = (1..32).contains(&(ahead % PAGE_BYTES)) && ahead >= n && ahead.wrapping_neg() >= n;
-    let step = if suspect && steps::are_faster() { STEP_BYTES } else { n };
     // SAFETY: handed on unchanged.
-    unsafe { copy_in_steps(dst, src, n, step) }
+    unsafe {
+        match suspect && steps::are_faster() {
+            true => copy_plainly(dst, src, n),
+            false => std::ptr::copy(src, dst, n),
+        }
+    }
 }
 
 /// Copies `n` bytes from or to memory that another core has used last, by plain loads and stores. What `memmove` does with long copies,
@@ -50,26 +54,43 @@ pub unsafe fn copy_long(dst: *mut u8, src: *const u8, n: usize) {
 /// As [`copy`].
 #[inline]
 pub unsafe fn copy_between_cores(dst: *mut u8, src: *const u8, n: usize) {
+    // SAFETY: handed on unchanged.
+    unsafe { copy_plainly(dst, src, n) }
+}
+
+/// Copies `n` bytes by loads and stores of vectors.
+///
+/// # Safety
+/// As [`copy`].
+#[inline]
+unsafe fn copy_plainly(dst: *mut u8, src: *const u8, n: usize) {
     #[cfg(all(target_arch = "x86_64", not(miri)))]
     if is_x86_feature_detected!("avx") {
         // SAFETY: handed on unchanged, and the processor has the instructions.
         return unsafe { copy_by_vectors(dst, src, n) };
     }
     // SAFETY: handed on unchanged.
-    unsafe { copy_long(dst, src, n) }
+    unsafe { copy_in_steps(dst, src, n, STEP_BYTES) }
 }
 
+/// Each store but the first and the last ones is of one cache line, wherever the bytes begin.
+///
 /// # Safety
 /// As [`copy`], on a processor that has AVX.
 #[cfg(all(target_arch = "x86_64", not(miri)))]
 #[target_feature(enable = "avx")]
 unsafe fn copy_by_vectors(dst: *mut u8, src: *const u8, n: usize) {
     use std::arch::x86_64::{__m256i, _mm256_loadu_si256, _mm256_storeu_si256};
-    const ROUND_BYTES: usize = 4 * size_of::<__m256i>();
-    let whole = n - n % ROUND_BYTES;
+    const VECTOR_BYTES: usize = size_of::<__m256i>();
+    const ROUND_BYTES: usize = 4 * VECTOR_BYTES;
+    let head = if n < ROUND_BYTES { 0 } else { dst.addr().wrapping_neg() % VECTOR_BYTES };
+    let whole = head + (n - head) / ROUND_BYTES * ROUND_BYTES;
     // SAFETY: all offsets are below `n`.
     unsafe {
-        for at in (0..whole).step_by(ROUND_BYTES) {
+        if head > 0 {
+            put::<VECTOR_BYTES>(dst, src);
+        }
+        for at in (head..whole).step_by(ROUND_BYTES) {
             let (to, from) = (dst.add(at).cast::<__m256i>(), src.add(at).cast::<__m256i>());
             let first = (_mm256_loadu_si256(from), _mm256_loadu_si256(from.add(1)));
             let second = (_mm256_loadu_si256(from.add(2)), _mm256_loadu_si256(from.add(3)));
@@ -227,6 +248,29 @@ mod tests {
                 long(n, ahead, 0);
                 long(n, 0, 2 * PAGE_BYTES + ahead);
                 long(n, 2 * PAGE_BYTES + ahead, 0);
+            }
+        }
+    }
+
+    #[test]
+    fn vectors_copy_exactly_their_bytes_wherever_these_begin() {
+        let source: Vec<u8> = (0..600).map(|at| (at % 251) as u8).collect();
+        for n in (0..=140).chain([255, 256, 257, 400]) {
+            for at in [0, 1, 16, 31, 32, 33, 63] {
+                let mut target = vec![0xff; 600];
+                // SAFETY: both have as many bytes behind `at`.
+                unsafe {
+                    copy_between_cores(
+                        target.as_mut_ptr().wrapping_add(at),
+                        source.as_ptr().wrapping_add(7),
+                        n,
+                    )
+                };
+                assert_eq!(target[at..at + n], source[7..7 + n], "{n} bytes at {at}");
+                assert!(
+                    target[..at].iter().chain(&target[at + n..]).all(|&byte| byte == 0xff),
+                    "{n} bytes at {at}"
+                );
             }
         }
     }
