@@ -227,9 +227,10 @@ pub(crate) const STAGE_PART_BYTES_MIN: usize = 4 << 10;
 /// Of bytes that are left in the middle of such a transfer: one more look for so many. The kernel takes ten times as long for them.
 pub(crate) const STAGED_BYTES_PER_LOOK: usize = 128;
 
-/// Bytes that the kernel copies at a time while the owner of the memory wakes up: some ten microseconds, a part of the time for which that
-/// then polls.
-pub(crate) const KERNEL_PIECE_BYTES: usize = 128 << 10;
+/// Bytes that the kernel copies before the owner of the memory is asked again: so many that one more system call is not felt.
+pub(crate) const KERNEL_PIECE_BYTES: usize = 512 << 10;
+/// The same while the owner wakes up: some ten microseconds, a part of the time for which it then polls.
+pub(crate) const KERNEL_PIECE_BYTES_WAKING: usize = 128 << 10;
 
 /// Bytes that the kernel copies in the time of one access to a few.
 pub(crate) const KERNEL_ACCESS_BYTES: usize = 16 << 10;

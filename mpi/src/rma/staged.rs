@@ -9,8 +9,8 @@ use super::object::{MemoryRoute, Window, Windows};
 use super::place::TargetElements;
 use crate::core::process::Process;
 use crate::limits::{
-    ERRAND_LOOKS_MAX, KERNEL_ACCESS_BYTES, KERNEL_PIECE_BYTES, STAGE_HALF_BYTES, STAGE_PART_BYTES_MIN,
-    STAGE_PARTS_MIN, STAGED_BYTES_PER_LOOK,
+    ERRAND_LOOKS_MAX, KERNEL_ACCESS_BYTES, KERNEL_PIECE_BYTES, KERNEL_PIECE_BYTES_WAKING, STAGE_HALF_BYTES,
+    STAGE_PART_BYTES_MIN, STAGE_PARTS_MIN, STAGED_BYTES_PER_LOOK,
 };
 use std::ops::Range;
 use tern_abi::MPI_Win;
@@ -27,12 +27,14 @@ pub(super) fn move_near(
     action: ErrandAction,
 ) -> Result<(), TransferError> {
     let (bytes, mut done) = (there.bytes(), 0);
+    let is_stageable = there.run_by_kernel().is_some();
     while done < bytes {
         done += go_by_stage(process, (win, target), (there, done), local, (action, 1));
         if done == bytes {
             break;
         }
-        let range = done..bytes.min(done.saturating_add(bytes_by_kernel(process, win, target)));
+        let most = if is_stageable { bytes_by_kernel(process, win, target) } else { bytes };
+        let range = done..bytes.min(done.saturating_add(most));
         done = range.end;
         match action {
             ErrandAction::Read => there.read(local, range)?,
@@ -42,11 +44,11 @@ pub(super) fn move_near(
     Ok(())
 }
 
-/// How many bytes the kernel is to copy before the owner may do so again. Whoever has just been woken waits for errands for a moment only.
+/// How many bytes the kernel is to copy before the owner is asked again. Whoever has just been woken waits for errands for a moment only.
 fn bytes_by_kernel(process: &Process, win: MPI_Win, target: u32) -> usize {
     let window = process.objects.windows.all.find(win.0);
     let is_waking = window.is_some_and(|window| window.errands[target as usize].is_rung());
-    if is_waking { KERNEL_PIECE_BYTES } else { usize::MAX }
+    if is_waking { KERNEL_PIECE_BYTES_WAKING } else { KERNEL_PIECE_BYTES }
 }
 
 /// Combines elements in memory that the kernel copies, unless their owner does, which needs whole ones and nothing back. `by_copies` does
@@ -60,14 +62,15 @@ pub(super) fn combine_near(
     mut by_copies: impl FnMut(&Process, Range<usize>) -> Result<(), TransferError>,
 ) -> Result<(), TransferError> {
     let (bytes, mut done) = (there.bytes(), 0);
+    let local = local.filter(|_| there.run_by_kernel().is_some());
     while done < bytes {
-        if let Some(local) = local.filter(|_| there.run_by_kernel().is_some()) {
+        if let Some(local) = local {
             done += alone_by_stage(process, (win, target), (there, done), local, (action, unit));
         }
         if done == bytes {
             break;
         }
-        let most = if local.is_some() { bytes_by_kernel(process, win, target) } else { usize::MAX };
+        let most = if local.is_some() { bytes_by_kernel(process, win, target) } else { bytes };
         let range = done..bytes.min(done.saturating_add(most - most % unit));
         done = range.end;
         by_copies(process, range)?;
