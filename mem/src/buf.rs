@@ -15,7 +15,7 @@ pub use probe::BadMemory;
 
 use crate::copy;
 use crate::layout::Layout;
-use crate::limits::BOUNCE_BYTES;
+use crate::limits::{BOUNCE_BYTES, LINE_BYTES};
 
 /// A buffer as a message sees it: `len()` packed bytes, wherever they lie.
 ///
@@ -266,6 +266,23 @@ impl UserBuf {
             // SAFETY: `n` bytes from the offsets lie within the contiguous buffers.
             unsafe {
                 copy::copy_between_cores(dst.wrapping_add(to_offset), src.wrapping_add(from_offset), n);
+            }
+            return;
+        }
+        UserBuf::copy(from, from_offset, to, to_offset, n);
+    }
+
+    /// As [`UserBuf::copy`], past the cache where both are runs of bytes and a line begins at the target. What arrives is there for others
+    /// when this returns, after whatever says so to them.
+    #[inline]
+    pub fn copy_past_cache(from: &UserBuf, from_offset: usize, to: &UserBuf, to_offset: usize, n: usize) {
+        if let (Some((src, src_len)), Some((dst, dst_len))) = (from.whole(), to.whole())
+            && dst.wrapping_add(to_offset).addr().is_multiple_of(LINE_BYTES)
+        {
+            let n = clip(from_offset, n, src_len).min(clip(to_offset, n, dst_len));
+            // SAFETY: `n` bytes from the offsets lie within the contiguous buffers.
+            unsafe {
+                copy::copy_past_cache(dst.wrapping_add(to_offset), src.wrapping_add(from_offset), n);
             }
             return;
         }

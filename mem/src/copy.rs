@@ -3,7 +3,7 @@
 //! All kernels tolerate overlap of source and destination (each load happens before the store of the same
 //! bytes): a program that passes overlapping buffers gets odd data, never undefined behavior in the library.
 
-use crate::limits::{INLINE_COPY_BYTES_MAX, PAGE_BYTES, STEP_BYTES};
+use crate::limits::{INLINE_COPY_BYTES_MAX, LINE_BYTES, PAGE_BYTES, STEP_BYTES};
 use crate::steps;
 
 /// Copies `n` bytes. Up to [`INLINE_COPY_BYTES_MAX`] bytes this is a few loads and stores, no call.
@@ -56,6 +56,38 @@ pub unsafe fn copy_long(dst: *mut u8, src: *const u8, n: usize) {
 pub unsafe fn copy_between_cores(dst: *mut u8, src: *const u8, n: usize) {
     // SAFETY: handed on unchanged.
     unsafe { copy_plainly(dst, src, n) }
+}
+
+/// Copies `n` bytes past the cache, to where a line begins. They are there for others when this returns.
+///
+/// # Safety
+/// As [`copy`].
+#[cfg(all(target_arch = "x86_64", not(miri)))]
+pub unsafe fn copy_past_cache(dst: *mut u8, src: *const u8, n: usize) {
+    use std::arch::x86_64::{__m128i, _mm_loadu_si128, _mm_sfence, _mm_stream_si128};
+    debug_assert!(dst.addr().is_multiple_of(LINE_BYTES));
+    let lines = n / LINE_BYTES * LINE_BYTES;
+    // SAFETY: all offsets are below `n`, and `dst` is aligned. The fence makes what was stored past the cache visible before
+    // whatever says that it is there.
+    unsafe {
+        for at in (0..lines).step_by(LINE_BYTES) {
+            let (to, from) = (dst.add(at).cast::<__m128i>(), src.add(at).cast::<__m128i>());
+            let line = [0, 1, 2, 3].map(|word| _mm_loadu_si128(from.add(word)));
+            line.into_iter().enumerate().for_each(|(word, value)| _mm_stream_si128(to.add(word), value));
+        }
+        std::ptr::copy(src.add(lines), dst.add(lines), n - lines);
+        _mm_sfence();
+    }
+}
+
+/// The same, where there are no such stores.
+///
+/// # Safety
+/// As [`copy`].
+#[cfg(not(all(target_arch = "x86_64", not(miri))))]
+pub unsafe fn copy_past_cache(dst: *mut u8, src: *const u8, n: usize) {
+    // SAFETY: handed on unchanged.
+    unsafe { std::ptr::copy(src, dst, n) }
 }
 
 /// Copies `n` bytes by loads and stores of vectors.

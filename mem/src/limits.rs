@@ -17,6 +17,9 @@ pub const INLINE_COPY_BYTES_MAX: usize = 64;
 /// Bytes up to which `memmove` copies by loads and stores of vectors, everywhere that we know of.
 pub const STEP_BYTES: usize = 2048;
 
+/// Bytes of a cache line.
+pub const LINE_BYTES: usize = 64;
+
 /// Bytes of a page.
 pub const PAGE_BYTES: usize = 4096;
 

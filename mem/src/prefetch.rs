@@ -1,7 +1,6 @@
 //! Asking for memory before it is needed.
 
-/// Bytes of a cache line.
-const LINE_BYTES: usize = 64;
+use crate::limits::LINE_BYTES;
 
 /// Tells the processor that a value is going to be used soon. Changes nothing but the time that takes.
 #[inline]

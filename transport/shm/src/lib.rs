@@ -65,7 +65,7 @@ mod store_tuner;
 #[cfg(not(loom))]
 mod transport;
 #[cfg(not(loom))]
-mod tuner;
+pub mod tuner;
 
 #[cfg(all(test, not(loom)))]
 mod tests;

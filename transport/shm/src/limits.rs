@@ -134,6 +134,10 @@ pub const FLAG_SLEEPERS: usize = 32;
 /// Bytes of data of a shared buffer.
 pub const SHARED_BUFFER_DATA_BYTES: usize = SYNC_BUFFERS * SYNC_AREA_BYTES + EAGER_SLOTS * EAGER_SLOT_BYTES;
 
+/// Bytes of a block by which the kernel's copies go where it is slow to copy to their place at once: a system call costs little beside so
+/// many, and they stay in the second-level cache.
+pub const SHIFTED_BLOCK_BYTES: usize = 64 * 1024;
+
 /// Pieces of memory handed to the kernel in one `process_vm_readv`; 2 KiB of stack.
 pub const IOVECS_PER_CALL: usize = 128;
 

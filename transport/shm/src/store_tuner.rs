@@ -8,12 +8,10 @@
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
-use tern_mem::copy_between_cores;
+use tern_mem::{copy_between_cores, copy_past_cache};
 
 use super::segment_words::CellLine;
 use super::tuner::TwoWayTuner;
-#[cfg(all(target_arch = "x86_64", not(miri)))]
-use crate::limits::LINE_BYTES;
 use crate::limits::STORES_PER_SAMPLE;
 
 /// How a rank fills its cells. It is one for all peers: a cell that went past the cache costs the next usual fill a fetch
@@ -99,36 +97,6 @@ unsafe fn copy(past_cache: bool, to: *mut u8, from: *const u8, n: usize) {
             copy_between_cores(to, from, n);
         }
     }
-}
-
-/// # Safety
-/// As [`StoreTuner::copy`].
-#[cfg(all(target_arch = "x86_64", not(miri)))]
-unsafe fn copy_past_cache(to: *mut u8, from: *const u8, n: usize) {
-    use std::arch::x86_64::{__m128i, _mm_loadu_si128, _mm_sfence, _mm_stream_si128};
-    debug_assert!(to.addr().is_multiple_of(LINE_BYTES));
-    let lines = n / LINE_BYTES * LINE_BYTES;
-    // SAFETY: all offsets are below `n`, and `to` is aligned. The fence makes what was stored past the cache visible before
-    // whatever says that it is there.
-    unsafe {
-        for at in (0..lines).step_by(LINE_BYTES) {
-            let (to, from) = (to.add(at).cast::<__m128i>(), from.add(at).cast::<__m128i>());
-            let line = [0, 1, 2, 3].map(|word| _mm_loadu_si128(from.add(word)));
-            line.into_iter().enumerate().for_each(|(word, value)| _mm_stream_si128(to.add(word), value));
-        }
-        from.add(lines).copy_to(to.add(lines), n - lines);
-        _mm_sfence();
-    }
-}
-
-/// There are no such stores here, and both ways are one.
-///
-/// # Safety
-/// As [`StoreTuner::copy`].
-#[cfg(not(all(target_arch = "x86_64", not(miri))))]
-unsafe fn copy_past_cache(to: *mut u8, from: *const u8, n: usize) {
-    // SAFETY: the caller's promise.
-    unsafe { from.copy_to(to, n) }
 }
 
 #[cfg(test)]

@@ -9,7 +9,7 @@ use crate::limits::{TUNER_LOSS, TUNER_RUNS_MAX, TUNER_RUNS_MIN, TUNER_TRIAL_RUNS
 
 /// What was measured of two ways. Zeros are nothing.
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
-pub(crate) struct TwoWayTuner {
+pub struct TwoWayTuner {
     /// Nanoseconds for each KiB by the first way and by the second; 0 as long as nothing was measured.
     ns: [f32; 2],
     /// Runs until the slower way is tried again.
@@ -19,14 +19,14 @@ pub(crate) struct TwoWayTuner {
 }
 
 impl TwoWayTuner {
-    /// The faster way: whether it is the second one. Only if both are known.
-    fn best(&self) -> bool {
-        self.ns[1] < self.ns[0]
+    /// The faster way: whether it is known to be the second one.
+    pub fn best(&self) -> bool {
+        self.ns[1] > 0.0 && self.ns[1] < self.ns[0]
     }
 
     /// The way to go now: whether it is the second one, which is `guess` as long as nothing is known. A way of which nothing is
     /// known comes next; one that is known to be slower only if this run is fit for a trial.
-    pub(crate) fn next(&mut self, guess: bool, fit: bool) -> bool {
+    pub fn next(&mut self, guess: bool, fit: bool) -> bool {
         match self.ns.map(|ns| ns > 0.0) {
             [false, false] => return guess,
             [false, true] => return false,
@@ -54,7 +54,7 @@ impl TwoWayTuner {
 
     /// So many bytes took this time by the second way or by the first. A shorter time counts at once; a longer one, which may be an
     /// interruption, by an eighth and as four times what was known at most.
-    pub(crate) fn note(&mut self, second: bool, bytes: u64, time: Duration) {
+    pub fn note(&mut self, second: bool, bytes: u64, time: Duration) {
         let known = &mut self.ns[usize::from(second)];
         let new = (time.as_nanos() as f32 * 1024.0 / bytes.max(1) as f32).max(f32::MIN_POSITIVE);
         *known = match *known {

@@ -2,10 +2,12 @@
 //!
 //! On some processors that takes several times as long ([`is_slow_shift`]). A way by a block that lies as the other side does is faster then.
 
+use std::cell::Cell;
+
 use tern_mem::{IoVec, UserBuf, is_slow_shift};
 
 use super::{CopyDirection, call};
-use crate::limits::{BLOCK_BYTES, PAGE_BYTES};
+use crate::limits::{PAGE_BYTES, SHIFTED_BLOCK_BYTES};
 use tern_transport::TransferError;
 
 /// Whether a copy between these addresses is such a one, on such a processor.
@@ -26,12 +28,36 @@ pub(super) fn copy(
     there: usize,
     len: usize,
 ) -> Result<(), TransferError> {
-    let mut room = [0u8; BLOCK_BYTES + PAGE_BYTES];
+    with_block(there, |block| copy_by(block, direction, pid, (local, offset), there, len))
+}
+
+thread_local! {
+    /// What was used last; nothing while it is in use.
+    static KEPT: Cell<Option<Box<[u8]>>> = const { Cell::new(None) };
+}
+
+/// Calls `body` with a block that lies in its page as an address does. Each thread keeps one.
+fn with_block<T>(there: usize, body: impl FnOnce(&mut [u8]) -> T) -> T {
+    // A thread that is about to end has nothing kept any more.
+    let kept = KEPT.try_with(Cell::take).ok().flatten();
+    let mut room = kept.unwrap_or_else(|| vec![0; SHIFTED_BLOCK_BYTES + PAGE_BYTES].into());
     let skipped = there.wrapping_sub(room.as_ptr().addr()) % PAGE_BYTES;
-    let block = &mut room[skipped..skipped + BLOCK_BYTES];
+    let outcome = body(&mut room[skipped..skipped + SHIFTED_BLOCK_BYTES]);
+    let _ = KEPT.try_with(|kept| kept.set(Some(room)));
+    outcome
+}
+
+fn copy_by(
+    block: &mut [u8],
+    direction: CopyDirection,
+    pid: u32,
+    (local, offset): (&UserBuf, usize),
+    there: usize,
+    len: usize,
+) -> Result<(), TransferError> {
     let mut done = 0;
     while done < len {
-        let n = (len - done).min(BLOCK_BYTES);
+        let n = (len - done).min(block.len());
         let pieces = [IoVec { base: block.as_mut_ptr().expose_provenance(), len: n }];
         let remote = [IoVec { base: there.wrapping_add(done), len: n }];
         if direction == CopyDirection::Write {
@@ -56,7 +82,7 @@ mod tests {
 
     #[test]
     fn every_byte_arrives_and_no_other() {
-        let len = 3 * BLOCK_BYTES + 77;
+        let len = 3 * SHIFTED_BLOCK_BYTES + 77;
         for direction in [CopyDirection::Read, CopyDirection::Write] {
             let (mut near, mut far) = (vec![0; len + 64], vec![0; len + 64]);
             let source = if direction == CopyDirection::Read { &mut far } else { &mut near };
