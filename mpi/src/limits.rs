@@ -224,6 +224,9 @@ pub(crate) const STAGE_PARTS_MIN: usize = 4;
 /// Bytes of such a part at least.
 pub(crate) const STAGE_PART_BYTES_MIN: usize = 4 << 10;
 
+/// Transfers by a stage of so many bytes are measured: to look at the clock is not felt.
+pub(crate) const MEASURED_BYTES_MIN: usize = 16 << 10;
+
 /// Of bytes that are left in the middle of such a transfer: one more look for so many. The kernel takes ten times as long for them.
 pub(crate) const STAGED_BYTES_PER_LOOK: usize = 128;
 

@@ -5,9 +5,11 @@
 use super::control::WindowControl;
 use crate::limits::{ERRANDS_SKIPPED_MAX, ERRANDS_SKIPPED_MIN, STAGE_HALF_BYTES};
 use std::sync::Arc;
+use std::time::Duration;
 use tern_mem::op::{PredefinedOp, reduce, reduce_slices};
 use tern_mem::{Basic, ExposedMemory, UserBuf};
 use tern_shm::errand::{ERRAND_BYTES_MAX, Errand, ErrandBytes};
+use tern_shm::tuner::TwoWayTuner;
 
 /// What the owner does with bytes of its memory.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -38,7 +40,19 @@ const DATATYPE_SHIFT: u32 = 16;
 const STAGED: u32 = 1 << 31;
 /// They go by its second half.
 const SECOND_HALF: u32 = 1 << 30;
+/// The owner stores past the cache.
+const PAST_CACHE: u32 = 1 << 29;
+const STAGE_FLAGS: u32 = STAGED | SECOND_HALF | PAST_CACHE;
 const _: () = assert!(STAGE_HALF_BYTES <= u16::MAX as usize);
+
+/// How bytes go by a stage.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct StageUse {
+    /// By which half.
+    pub half: StageHalf,
+    /// Whoever fills it stores past the cache: where two cores share none, each line would be fetched from the other one first.
+    pub past_cache: bool,
+}
 
 /// A half of a stage: while one side copies to or from it, the other side uses the other half.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -72,9 +86,10 @@ impl ErrandAction {
     }
 
     /// The same about bytes that go by a half of the owner's stage, which holds them. No such errand gives bytes and takes others.
-    pub(super) fn staged(self, at: u64, len: usize, half: StageHalf) -> Errand {
-        let second = if half == StageHalf::Second { SECOND_HALF } else { 0 };
-        Errand { at, len, action: self.number() | STAGED | second, sends: 0, returns: 0 }
+    pub(super) fn staged(self, at: u64, len: usize, stage: StageUse) -> Errand {
+        let flag = |is_set: bool, flag: u32| if is_set { flag } else { 0 };
+        let how = flag(stage.half == StageHalf::Second, SECOND_HALF) | flag(stage.past_cache, PAST_CACHE);
+        Errand { at, len, action: self.number() | STAGED | how, sends: 0, returns: 0 }
     }
 
     fn number(self) -> u32 {
@@ -88,19 +103,18 @@ impl ErrandAction {
         }
     }
 
-    /// What an errand asks for, and by which half of the stage, if that can be done with so many bytes.
-    fn of(Errand { len, action, sends, returns, .. }: Errand) -> Option<(ErrandAction, Option<StageHalf>)> {
-        let half = (action & STAGED != 0).then_some(match action & SECOND_HALF {
-            0 => StageHalf::First,
-            _ => StageHalf::Second,
-        });
-        if len > if half.is_some() { STAGE_HALF_BYTES } else { ERRAND_BYTES_MAX } {
+    /// What an errand asks for, and how by the stage, if that can be done with so many bytes.
+    fn of(Errand { len, action, sends, returns, .. }: Errand) -> Option<(ErrandAction, Option<StageUse>)> {
+        let half = if action & SECOND_HALF == 0 { StageHalf::First } else { StageHalf::Second };
+        let staged =
+            (action & STAGED != 0).then_some(StageUse { half, past_cache: action & PAST_CACHE != 0 });
+        if len > if staged.is_some() { STAGE_HALF_BYTES } else { ERRAND_BYTES_MAX } {
             return None;
         }
-        let action = match action & !(STAGED | SECOND_HALF) {
+        let action = match action & !STAGE_FLAGS {
             READ => Some(ErrandAction::Read),
             WRITE => Some(ErrandAction::Write),
-            SWAP => (sends == 2 * len && half.is_none()).then_some(ErrandAction::Swap),
+            SWAP => (sends == 2 * len && staged.is_none()).then_some(ErrandAction::Swap),
             action => {
                 let op = PredefinedOp::from_handle((action & 0xffff) as usize)?;
                 let basic = Basic::from_handle((action >> DATATYPE_SHIFT) as usize)?;
@@ -110,7 +124,7 @@ impl ErrandAction {
                 (is_defined && are_whole).then_some(combine)
             }
         };
-        action.map(|action| (action, half))
+        action.map(|action| (action, staged))
     }
 }
 
@@ -140,10 +154,10 @@ impl ErrandOwner {
     /// Whoever asks for elements to be combined holds their lock.
     fn access(&self, errand: Errand, bytes: &mut ErrandBytes) -> bool {
         let Errand { at, len, .. } = errand;
-        let Some((action, half)) = ErrandAction::of(errand) else { return false };
+        let Some((action, staged)) = ErrandAction::of(errand) else { return false };
         let Some(there) = self.memory.contiguous(at, len as u64) else { return false };
-        if let Some(half) = half {
-            return self.access_staged(action, &there, half);
+        if let Some(staged) = staged {
+            return self.access_staged(action, &there, staged);
         }
         match action {
             ErrandAction::Read => there.read(0, &mut bytes[..len]),
@@ -171,9 +185,15 @@ impl ErrandOwner {
     }
 
     /// The same of bytes that go by a half of the stage.
-    fn access_staged(&self, action: ErrandAction, there: &UserBuf, half: StageHalf) -> bool {
+    fn access_staged(
+        &self,
+        action: ErrandAction,
+        there: &UserBuf,
+        StageUse { half, past_cache }: StageUse,
+    ) -> bool {
         let Some(staged) = self.controls[self.me as usize].stage(half, there.len()) else { return false };
         match action {
+            ErrandAction::Read if past_cache => UserBuf::copy_past_cache(there, 0, &staged, 0, there.len()),
             ErrandAction::Read => UserBuf::copy_between_cores(there, 0, &staged, 0, there.len()),
             ErrandAction::Write => UserBuf::copy_between_cores(&staged, 0, there, 0, there.len()),
             ErrandAction::Combine { op, basic, fetches: false } if op != PredefinedOp::NoOp => {
@@ -193,7 +213,7 @@ impl ErrandOwner {
 
 /// Whether to send the owner of some memory on errands. After one that it did not take up, the kernel is asked for a while, twice as long each
 /// time, unless the owner wakes up before.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct ErrandHabit {
     /// Accesses for which the kernel is still asked.
     skips: u32,
@@ -201,6 +221,26 @@ pub(crate) struct ErrandHabit {
     skipped: u32,
     /// The owner was woken, since it is wanted.
     is_rung: bool,
+    /// Whether the stage is filled past the cache, by transfers of each [`StageKind`]. Most ranks are no targets of long ones.
+    stores: Option<Box<[TwoWayTuner; 3]>>,
+}
+
+/// Transfers by a stage that take alike.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum StageKind {
+    Put,
+    Get,
+    Accumulate,
+}
+
+impl StageKind {
+    fn of(action: ErrandAction) -> StageKind {
+        match action {
+            ErrandAction::Read => StageKind::Get,
+            ErrandAction::Write | ErrandAction::Swap => StageKind::Put,
+            ErrandAction::Combine { .. } => StageKind::Accumulate,
+        }
+    }
 }
 
 impl ErrandHabit {
@@ -220,7 +260,29 @@ impl ErrandHabit {
     /// One was done.
     #[inline]
     pub(crate) fn learn_done(&mut self) {
-        *self = ErrandHabit::default();
+        (self.skips, self.skipped, self.is_rung) = (0, 0, false);
+    }
+
+    /// Whether the next transfer by the stage is to fill it past the cache. One that `is_measured` will tell how long it took.
+    pub(super) fn goes_past_cache(&mut self, action: ErrandAction, is_measured: bool) -> bool {
+        let kind = StageKind::of(action) as usize;
+        match is_measured {
+            true => self.stores.get_or_insert_default()[kind].next(false, true),
+            false => self.stores.as_ref().is_some_and(|tuners| tuners[kind].best()),
+        }
+    }
+
+    /// How long one took.
+    pub(super) fn learn_time(
+        &mut self,
+        action: ErrandAction,
+        past_cache: bool,
+        bytes: usize,
+        took: Duration,
+    ) {
+        if let Some(tuners) = &mut self.stores {
+            tuners[StageKind::of(action) as usize].note(past_cache, bytes as u64, took);
+        }
     }
 
     /// One was not. `is_rung`: its owner slept, and was woken.
@@ -252,6 +314,29 @@ mod tests {
             let may_be = matches!(op, PredefinedOp::Replace | PredefinedOp::NoOp) || op.allows(basic);
             assert_eq!(asked, may_be.then_some((combine(op, basic), None)), "{op} {basic}");
         }
+    }
+
+    #[test]
+    fn an_errand_by_the_stage_tells_how() {
+        let add = ErrandAction::Combine { op: PredefinedOp::Sum, basic: Basic::Double, fetches: false };
+        for action in [ErrandAction::Read, ErrandAction::Write, add] {
+            for half in [StageHalf::First, StageHalf::Second] {
+                for past_cache in [false, true] {
+                    let stage = StageUse { half, past_cache };
+                    let asked = |len| ErrandAction::of(action.staged(5, len, stage));
+                    assert_eq!(asked(STAGE_HALF_BYTES), Some((action, Some(stage))));
+                    assert_eq!(asked(STAGE_HALF_BYTES + 8), None, "more than a half");
+                }
+            }
+        }
+        assert_eq!(
+            ErrandAction::of(ErrandAction::Swap.staged(
+                0,
+                8,
+                StageUse { half: StageHalf::First, past_cache: false }
+            )),
+            None
+        );
     }
 
     #[test]
@@ -301,6 +386,24 @@ mod tests {
         habit.learn_undone(false);
         assert!(!habit.is_worth_it(1, &owner));
         assert!(habit.is_worth_it(ERRANDS_SKIPPED_MIN, &owner), "a long access counts as many");
+    }
+
+    #[test]
+    fn stores_past_the_cache_are_for_who_takes_less_time_so() {
+        let mut habit = ErrandHabit::default();
+        assert!(!habit.goes_past_cache(ErrandAction::Write, false));
+        for _ in 0..100 {
+            let past = habit.goes_past_cache(ErrandAction::Write, true);
+            habit.learn_time(
+                ErrandAction::Write,
+                past,
+                1 << 16,
+                Duration::from_micros(if past { 5 } else { 15 }),
+            );
+            habit.learn_done();
+        }
+        assert!(habit.goes_past_cache(ErrandAction::Write, false));
+        assert!(!habit.goes_past_cache(ErrandAction::Read, false), "of gets nothing is known");
     }
 
     #[test]

@@ -4,15 +4,16 @@
 
 use super::by_owner::wake_owner;
 use super::control::WindowControl;
-use super::errand::{ErrandAction, ErrandOwner, StageHalf};
+use super::errand::{ErrandAction, ErrandOwner, StageHalf, StageUse};
 use super::object::{MemoryRoute, Window, Windows};
 use super::place::TargetElements;
 use crate::core::process::Process;
 use crate::limits::{
-    ERRAND_LOOKS_MAX, KERNEL_ACCESS_BYTES, KERNEL_PIECE_BYTES, KERNEL_PIECE_BYTES_WAKING, STAGE_HALF_BYTES,
-    STAGE_PART_BYTES_MIN, STAGE_PARTS_MIN, STAGED_BYTES_PER_LOOK,
+    ERRAND_LOOKS_MAX, KERNEL_ACCESS_BYTES, KERNEL_PIECE_BYTES, KERNEL_PIECE_BYTES_WAKING, MEASURED_BYTES_MIN,
+    STAGE_HALF_BYTES, STAGE_PART_BYTES_MIN, STAGE_PARTS_MIN, STAGED_BYTES_PER_LOOK,
 };
 use std::ops::Range;
+use std::time::Instant;
 use tern_abi::MPI_Win;
 use tern_mem::UserBuf;
 use tern_shm::errand::{ERRAND_BYTES_MAX, ErrandClaim};
@@ -29,11 +30,14 @@ pub(super) fn move_near(
     let (bytes, mut done) = (there.bytes(), 0);
     let is_stageable = there.run_by_kernel().is_some();
     while done < bytes {
-        done += go_by_stage(process, (win, target), (there, done), local, (action, 1));
-        if done == bytes {
-            break;
+        let mut most = bytes;
+        if is_stageable {
+            done += go_by_stage(process, (win, target), (there, done), local, (action, 1));
+            if done == bytes {
+                break;
+            }
+            most = bytes_by_kernel(process, win, target);
         }
-        let most = if is_stageable { bytes_by_kernel(process, win, target) } else { bytes };
         let range = done..bytes.min(done.saturating_add(most));
         done = range.end;
         match action {
@@ -64,13 +68,14 @@ pub(super) fn combine_near(
     let (bytes, mut done) = (there.bytes(), 0);
     let local = local.filter(|_| there.run_by_kernel().is_some());
     while done < bytes {
+        let mut most = bytes;
         if let Some(local) = local {
             done += alone_by_stage(process, (win, target), (there, done), local, (action, unit));
+            if done == bytes {
+                break;
+            }
+            most = bytes_by_kernel(process, win, target);
         }
-        if done == bytes {
-            break;
-        }
-        let most = if local.is_some() { bytes_by_kernel(process, win, target) } else { bytes };
         let range = done..bytes.min(done.saturating_add(most - most % unit));
         done = range.end;
         by_copies(process, range)?;
@@ -112,12 +117,19 @@ fn go_by_stage(
     }
     // Somebody else may have the line: that says nothing of the owner.
     let Some(mut claim) = control.errand().claim() else { return 0 };
-    let transfer = StagedTransfer { control, local, at, done, action, bytes, part: part_of(bytes, unit) };
+    let began = (bytes >= MEASURED_BYTES_MIN).then(Instant::now);
+    let past_cache = habit.goes_past_cache(action, began.is_some());
+    let transfer =
+        StagedTransfer { control, local, at, done, action, bytes, part: part_of(bytes, unit), past_cache };
     let moved = transfer.go(&mut claim, errands);
     drop(claim);
-    match moved == bytes {
-        true => habit.learn_done(),
-        false => wake_owner(process, win, target),
+    if moved < bytes {
+        wake_owner(process, win, target);
+        return moved;
+    }
+    habit.learn_done();
+    if let Some(began) = began {
+        habit.learn_time(action, transfer.past_cache, bytes, began.elapsed());
     }
     moved
 }
@@ -145,6 +157,8 @@ struct StagedTransfer<'a> {
     /// How many are to go, and of each part.
     bytes: usize,
     part: usize,
+    /// How the stage is filled.
+    past_cache: bool,
 }
 
 impl StagedTransfer<'_> {
@@ -171,7 +185,8 @@ impl StagedTransfer<'_> {
     /// Asks for a part, and copies the one before or behind it meanwhile. Whether the owner took it up.
     fn ask(&self, number: usize, claim: &mut ErrandClaim<'_>, own: &[(MPI_Win, ErrandOwner)]) -> bool {
         let (start, len) = self.range(number);
-        let errand = self.action.staged(self.at + (self.done + start) as u64, len, StageHalf::of(number));
+        let stage = StageUse { half: StageHalf::of(number), past_cache: self.past_cache };
+        let errand = self.action.staged(self.at + (self.done + start) as u64, len, stage);
         let mut other = if self.is_get() { number.checked_sub(1) } else { Some(number + 1) };
         let (mut looks, looks_max) = (0, self.looks_max(number));
         let is_done = claim.ask(errand, &mut [0; ERRAND_BYTES_MAX], || {
@@ -209,6 +224,8 @@ impl StagedTransfer<'_> {
         let staged = staged.expect("a part is no longer than a half of the stage");
         if self.is_get() {
             UserBuf::copy_between_cores(&staged, 0, self.local, self.done + start, len);
+        } else if self.past_cache {
+            UserBuf::copy_past_cache(self.local, self.done + start, &staged, 0, len);
         } else {
             UserBuf::copy_between_cores(self.local, self.done + start, &staged, 0, len);
         }
