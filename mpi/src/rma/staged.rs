@@ -209,6 +209,7 @@ impl StagedTransfer<'_> {
     /// that the kernel would take for what is left.
     fn looks_max(&self, number: usize) -> u32 {
         let left = if number == 0 { 0 } else { self.bytes - self.range(number).0 };
+        let left = left.min(KERNEL_PIECE_BYTES);
         ERRAND_LOOKS_MAX.saturating_add((left / STAGED_BYTES_PER_LOOK).min(u32::MAX as usize) as u32)
     }
 

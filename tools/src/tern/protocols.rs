@@ -15,11 +15,11 @@ pub(crate) fn list() -> Result<String, String> {
     let own = Loopback::new(0).limits(0);
     Ok(format!(
         "To a rank of the same node (shm)\n{}\nTo itself (self)\n{}\nTo a rank of another node (tcp)\n{}\n\
-         To a window's memory on the same node\n{}",
+         To a window's memory\n{}",
         table(&all, &shm, 0),
         table(&all, &own, 0),
         table(&all, &all.transport.tcp.limits(), all.transport.tcp.zero_copy_eager_bytes_max()),
-        windows(features::memory_can_be_read().is_ok())
+        windows(all.windows_by_messages, all.transport.cma && features::memory_can_be_read().is_ok())
     ))
 }
 
@@ -35,21 +35,36 @@ pub(crate) fn shm_limits(all: &Environment) -> Limits {
     }
 }
 
-/// The ways to a window's memory. `readable`: the system lets ranks reach each other's.
-fn windows(readable: bool) -> String {
+/// The ways to a window's memory. `by_messages`: the settings want no other; `readable`: the kernel may copy between ranks.
+fn windows(by_messages: bool, readable: bool) -> String {
     let mut table = TextTable::default();
     table.row(["way", "when", "put, get", "accumulate", "flush"]);
-    let mapped = "MPI_Win_allocate, MPI_Win_allocate_shared, the rank's own memory";
+    let mapped = match by_messages {
+        true => "MPI_Win_allocate_shared, the rank's own memory",
+        false => "MPI_Win_allocate, MPI_Win_allocate_shared, the rank's own memory",
+    };
+    let atomically = "atomic instructions, or a lock of the target";
+    table.row(["direct", mapped, "copies", atomically, "stores are ordered"]);
+    if readable && !by_messages {
+        let waits = "MPI_Win_create, while the target waits in a call";
+        table.row(["stage", waits, "both ranks copy", "the target, under a lock", "nothing is under way"]);
+        let else_so = "MPI_Win_create otherwise, MPI_Win_create_dynamic";
+        table.row(["kernel", else_so, "the kernel copies", "a lock of the target", "nothing is under way"]);
+    }
+    let far = match (by_messages, readable) {
+        (true, _) => "all other windows (TERN_WINDOWS=messages)",
+        (false, true) => "ranks of other nodes",
+        (false, false) => {
+            "ranks of other nodes, MPI_Win_create, MPI_Win_create_dynamic (the kernel may not copy here)"
+        }
+    };
     table.row([
-        "direct",
-        mapped,
-        "copies",
-        "atomic instructions, or a lock of the target",
-        "stores are ordered",
+        "message",
+        far,
+        "active messages",
+        "the target, which then answers",
+        "waits for the target's answer",
     ]);
-    let own = "MPI_Win_create, MPI_Win_create_dynamic";
-    let copies = if readable { "the kernel copies" } else { "an error: the system forbids it here" };
-    table.row(["kernel", own, copies, "a lock of the target", "nothing is under way"]);
     table.text()
 }
 
@@ -60,4 +75,25 @@ fn table(all: &Environment, limits: &Limits, zero_copy_eager_bytes_max: usize) -
         table.row([row.name, &row.when, row.steps]);
     }
     table.text()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_ways_that_may_be_gone_are_listed() {
+        let ways = |by_messages, readable| {
+            let text = windows(by_messages, readable);
+            ["direct", "stage", "kernel", "message"]
+                .map(|way| text.lines().any(|line| line.trim_start().starts_with(way)))
+        };
+        assert_eq!(ways(false, true), [true; 4]);
+        assert_eq!(ways(false, false), [true, false, false, true]);
+        assert_eq!(ways(true, true), [true, false, false, true]);
+        assert!(
+            windows(false, false)
+                .contains("MPI_Win_create, MPI_Win_create_dynamic (the kernel may not copy here)")
+        );
+    }
 }
