@@ -110,6 +110,8 @@ struct OnWords<L, M> {
 impl<L: FnMut() -> bool, M: Fn() -> String> WaitEvent for OnWords<L, M> {
     type News = ();
 
+    const BY_MEMORY: bool = true;
+
     fn waiting(&self, process: &Process) -> Waiting {
         let window = process.window(self.win).map_or_else(|_| String::new(), Window::described);
         Waiting { detail: format!("on {window}, {}", (self.missing)()), ..Waiting::on(self.call) }
