@@ -254,6 +254,12 @@ mod model {
         memory: UnsafeCell<u64>,
     }
 
+    impl Owner {
+        fn new() -> Arc<Owner> {
+            Arc::new(Owner { line: std::array::from_fn(|_| AtomicU64::new(0)), memory: UnsafeCell::new(0) })
+        }
+    }
+
     // SAFETY: `memory` is what the line guards; loom tells of any access that it does not.
     unsafe impl Send for Owner {}
     // SAFETY: as above.
@@ -263,10 +269,7 @@ mod model {
     #[test]
     fn an_errand_is_done_once() {
         loom::model(|| {
-            let owner = Arc::new(Owner {
-                line: std::array::from_fn(|_| AtomicU64::new(0)),
-                memory: UnsafeCell::new(0),
-            });
+            let owner = Owner::new();
             let origin = owner.clone();
             let asks = thread::spawn(move || {
                 let mut bytes = [1; ERRAND_BYTES_MAX];
@@ -301,10 +304,7 @@ mod model {
     #[test]
     fn parts_go_one_after_the_other() {
         loom::model(|| {
-            let owner = Arc::new(Owner {
-                line: std::array::from_fn(|_| AtomicU64::new(0)),
-                memory: UnsafeCell::new(0),
-            });
+            let owner = Owner::new();
             let origin = owner.clone();
             let asks = thread::spawn(move || {
                 let mut claim = ErrandLine(&origin.line).claim().expect("nobody else has it");

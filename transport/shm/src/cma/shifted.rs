@@ -28,7 +28,23 @@ pub(super) fn copy(
     there: usize,
     len: usize,
 ) -> Result<(), TransferError> {
-    with_block(there, |block| copy_by(block, direction, pid, (local, offset), there, len))
+    with_block(there, |block| {
+        let mut done = 0;
+        while done < len {
+            let n = (len - done).min(block.len());
+            let pieces = [IoVec { base: block.as_mut_ptr().expose_provenance(), len: n }];
+            let remote = [IoVec { base: there.wrapping_add(done), len: n }];
+            if direction == CopyDirection::Write {
+                local.read(offset + done, &mut block[..n]);
+            }
+            let moved = call(direction, pid, &pieces, &remote)?;
+            if direction == CopyDirection::Read {
+                local.write(offset + done, &block[..moved]);
+            }
+            done += moved;
+        }
+        Ok(())
+    })
 }
 
 thread_local! {
@@ -45,31 +61,6 @@ fn with_block<T>(there: usize, body: impl FnOnce(&mut [u8]) -> T) -> T {
     let outcome = body(&mut room[skipped..skipped + SHIFTED_BLOCK_BYTES]);
     let _ = KEPT.try_with(|kept| kept.set(Some(room)));
     outcome
-}
-
-fn copy_by(
-    block: &mut [u8],
-    direction: CopyDirection,
-    pid: u32,
-    (local, offset): (&UserBuf, usize),
-    there: usize,
-    len: usize,
-) -> Result<(), TransferError> {
-    let mut done = 0;
-    while done < len {
-        let n = (len - done).min(block.len());
-        let pieces = [IoVec { base: block.as_mut_ptr().expose_provenance(), len: n }];
-        let remote = [IoVec { base: there.wrapping_add(done), len: n }];
-        if direction == CopyDirection::Write {
-            local.read(offset + done, &mut block[..n]);
-        }
-        let moved = call(direction, pid, &pieces, &remote)?;
-        if direction == CopyDirection::Read {
-            local.write(offset + done, &block[..moved]);
-        }
-        done += moved;
-    }
-    Ok(())
 }
 
 #[cfg(test)]
