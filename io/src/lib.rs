@@ -8,7 +8,6 @@
 
 pub mod access;
 pub mod ahead;
-mod bounce;
 pub mod cover;
 pub mod filesystem;
 pub mod hints;

@@ -1,5 +1,7 @@
 //! Constants of this room, each with its unit and its reason.
 
+use tern_mem::limits::BOUNCED_BYTES_MAX;
+
 /// Pieces of memory in one system call: the kernel takes no more (`IOV_MAX`), and a list of so many is 4 KiB of stack.
 pub const PIECES_PER_CALL: usize = 256;
 
@@ -7,7 +9,7 @@ pub const PIECES_PER_CALL: usize = 256;
 pub const PACK_PIECE_BYTES: usize = 2048;
 
 /// Bytes that are copied together for one call: they stay in the second-level cache.
-pub const PACK_BYTES: usize = 512 << 10;
+pub const PACK_BYTES: usize = BOUNCED_BYTES_MAX;
 
 /// Bytes of a block by which data go where the kernel is slow to copy them to their place at once: it stays in the second-level cache with
 /// what it is copied to, and its call costs little beside the copy.

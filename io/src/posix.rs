@@ -1,6 +1,5 @@
 //! Files of the system, by vectored reads and writes at offsets.
 
-use crate::bounce;
 use crate::limits::{
     CALL_BYTES_MAX, EXPECTED_BYTES, PACK_BYTES, PACK_PIECE_BYTES, PIECES_PER_CALL, SAMPLE_PIECES,
     SHIFTED_BLOCK_BYTES,
@@ -10,7 +9,7 @@ use crate::storage::Storage;
 use std::fs::File;
 use std::io;
 use std::os::fd::{AsRawFd, RawFd};
-use tern_mem::{IoVec, UserBuf, is_slow_shift};
+use tern_mem::{IoVec, UserBuf, bounce, is_slow_shift};
 
 /// An open file.
 #[derive(Debug)]

@@ -1,7 +1,6 @@
 //! io_uring: the pieces of an access are given to the kernel many at a time.
 
 use crate::access::{Moved, StreamPart};
-use crate::bounce;
 use crate::limits::{CALL_BYTES_MAX, PACK_BYTES, PACK_PIECE_BYTES, PIECES_PER_CALL, RING_ENTRIES};
 use crate::size_limit;
 use crate::view::FileRun;
@@ -9,7 +8,7 @@ use io_uring::{IoUring, opcode, squeue, types};
 use std::collections::VecDeque;
 use std::io;
 use std::os::fd::RawFd;
-use tern_mem::{IoVec, UserBuf, is_slow_shift};
+use tern_mem::{IoVec, UserBuf, bounce, is_slow_shift};
 
 /// Bytes of one request of the kernel's at most: several at once are what a disk likes.
 const REQUEST_BYTES: usize = 1 << 20;

@@ -259,34 +259,37 @@ impl UserBuf {
     /// As [`UserBuf::copy`], from or to memory that another core has used last. Where the two overlap, what arrives is unspecified.
     #[inline]
     pub fn copy_between_cores(from: &UserBuf, from_offset: usize, to: &UserBuf, to_offset: usize, n: usize) {
-        if let (Some((src, src_len)), Some((dst, dst_len))) = (from.whole(), to.whole())
-            && BETWEEN_CORES.contains(&n)
-        {
-            let n = clip(from_offset, n, src_len).min(clip(to_offset, n, dst_len));
-            // SAFETY: `n` bytes from the offsets lie within the contiguous buffers.
-            unsafe {
-                copy::copy_between_cores(dst.wrapping_add(to_offset), src.wrapping_add(from_offset), n);
-            }
-            return;
+        match UserBuf::runs(from, from_offset, to, to_offset, n).filter(|_| BETWEEN_CORES.contains(&n)) {
+            // SAFETY: as `runs` says.
+            Some((dst, src, n)) => unsafe { copy::copy_between_cores(dst, src, n) },
+            None => UserBuf::copy(from, from_offset, to, to_offset, n),
         }
-        UserBuf::copy(from, from_offset, to, to_offset, n);
     }
 
     /// As [`UserBuf::copy`], past the cache where both are runs of bytes and a line begins at the target. What arrives is there for others
     /// when this returns, after whatever says so to them.
     #[inline]
     pub fn copy_past_cache(from: &UserBuf, from_offset: usize, to: &UserBuf, to_offset: usize, n: usize) {
-        if let (Some((src, src_len)), Some((dst, dst_len))) = (from.whole(), to.whole())
-            && dst.wrapping_add(to_offset).addr().is_multiple_of(LINE_BYTES)
-        {
-            let n = clip(from_offset, n, src_len).min(clip(to_offset, n, dst_len));
-            // SAFETY: `n` bytes from the offsets lie within the contiguous buffers.
-            unsafe {
-                copy::copy_past_cache(dst.wrapping_add(to_offset), src.wrapping_add(from_offset), n);
-            }
-            return;
+        let runs = UserBuf::runs(from, from_offset, to, to_offset, n);
+        match runs.filter(|(dst, ..)| dst.addr().is_multiple_of(LINE_BYTES)) {
+            // SAFETY: as `runs` says.
+            Some((dst, src, n)) => unsafe { copy::copy_past_cache(dst, src, n) },
+            None => UserBuf::copy(from, from_offset, to, to_offset, n),
         }
-        UserBuf::copy(from, from_offset, to, to_offset, n);
+    }
+
+    /// Where both buffers are runs of bytes: target, source, and how many of `n` bytes both have behind the offsets.
+    #[inline]
+    fn runs(
+        from: &UserBuf,
+        from_offset: usize,
+        to: &UserBuf,
+        to_offset: usize,
+        n: usize,
+    ) -> Option<(*mut u8, *const u8, usize)> {
+        let ((src, src_len), (dst, dst_len)) = (from.whole()?, to.whole()?);
+        let n = clip(from_offset, n, src_len).min(clip(to_offset, n, dst_len));
+        Some((dst.wrapping_add(to_offset), src.wrapping_add(from_offset), n))
     }
 
     /// Tells the processor that bytes `[offset, offset + len)` will be used soon, if they have gaps: it foresees the others by itself.

@@ -7,6 +7,7 @@
 #![warn(missing_docs)]
 
 pub mod basic;
+pub mod bounce;
 pub mod buf;
 mod copy;
 pub mod datatype;

@@ -17,6 +17,9 @@ pub const INLINE_COPY_BYTES_MAX: usize = 64;
 /// Bytes up to which `memmove` copies by loads and stores of vectors, everywhere that we know of.
 pub const STEP_BYTES: usize = 2048;
 
+/// Bytes that go through a kept block at a time: they stay in the second-level cache.
+pub const BOUNCED_BYTES_MAX: usize = 512 << 10;
+
 /// Bytes of a cache line.
 pub const LINE_BYTES: usize = 64;
 

@@ -54,6 +54,16 @@ pub(crate) struct StageUse {
     pub past_cache: bool,
 }
 
+impl StageUse {
+    /// Fills the half with bytes of a buffer, from `offset` on.
+    pub(super) fn fill(self, staged: &UserBuf, from: &UserBuf, offset: usize) {
+        match self.past_cache {
+            true => UserBuf::copy_past_cache(from, offset, staged, 0, staged.len()),
+            false => UserBuf::copy_between_cores(from, offset, staged, 0, staged.len()),
+        }
+    }
+}
+
 /// A half of a stage: while one side copies to or from it, the other side uses the other half.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum StageHalf {
@@ -185,16 +195,11 @@ impl ErrandOwner {
     }
 
     /// The same of bytes that go by a half of the stage.
-    fn access_staged(
-        &self,
-        action: ErrandAction,
-        there: &UserBuf,
-        StageUse { half, past_cache }: StageUse,
-    ) -> bool {
-        let Some(staged) = self.controls[self.me as usize].stage(half, there.len()) else { return false };
+    fn access_staged(&self, action: ErrandAction, there: &UserBuf, stage: StageUse) -> bool {
+        let own = &self.controls[self.me as usize];
+        let Some(staged) = own.stage(stage.half, there.len()) else { return false };
         match action {
-            ErrandAction::Read if past_cache => UserBuf::copy_past_cache(there, 0, &staged, 0, there.len()),
-            ErrandAction::Read => UserBuf::copy_between_cores(there, 0, &staged, 0, there.len()),
+            ErrandAction::Read => stage.fill(&staged, there, 0),
             ErrandAction::Write => UserBuf::copy_between_cores(&staged, 0, there, 0, there.len()),
             ErrandAction::Combine { op, basic, fetches: false } if op != PredefinedOp::NoOp => {
                 let (Some(from), Some(to)) =

@@ -185,8 +185,7 @@ impl StagedTransfer<'_> {
     /// Asks for a part, and copies the one before or behind it meanwhile. Whether the owner took it up.
     fn ask(&self, number: usize, claim: &mut ErrandClaim<'_>, own: &[(MPI_Win, ErrandOwner)]) -> bool {
         let (start, len) = self.range(number);
-        let stage = StageUse { half: StageHalf::of(number), past_cache: self.past_cache };
-        let errand = self.action.staged(self.at + (self.done + start) as u64, len, stage);
+        let errand = self.action.staged(self.at + (self.done + start) as u64, len, self.stage_of(number));
         let mut other = if self.is_get() { number.checked_sub(1) } else { Some(number + 1) };
         let (mut looks, looks_max) = (0, self.looks_max(number));
         let is_done = claim.ask(errand, &mut [0; ERRAND_BYTES_MAX], || {
@@ -209,8 +208,12 @@ impl StagedTransfer<'_> {
     /// that the kernel would take for what is left.
     fn looks_max(&self, number: usize) -> u32 {
         let left = if number == 0 { 0 } else { self.bytes - self.range(number).0 };
-        let left = left.min(KERNEL_PIECE_BYTES);
-        ERRAND_LOOKS_MAX.saturating_add((left / STAGED_BYTES_PER_LOOK).min(u32::MAX as usize) as u32)
+        ERRAND_LOOKS_MAX + (left.min(KERNEL_PIECE_BYTES) / STAGED_BYTES_PER_LOOK) as u32
+    }
+
+    /// How a part goes by the stage.
+    fn stage_of(&self, number: usize) -> StageUse {
+        StageUse { half: StageHalf::of(number), past_cache: self.past_cache }
     }
 
     fn range(&self, number: usize) -> (usize, usize) {
@@ -220,15 +223,12 @@ impl StagedTransfer<'_> {
 
     /// Copies a part between the buffer here and its half of the stage. Behind the last part there is nothing to copy.
     fn copy(&self, number: usize) {
-        let (start, len) = self.range(number);
-        let staged = self.control.stage(StageHalf::of(number), len);
+        let ((start, len), stage) = (self.range(number), self.stage_of(number));
+        let staged = self.control.stage(stage.half, len);
         let staged = staged.expect("a part is no longer than a half of the stage");
-        if self.is_get() {
-            UserBuf::copy_between_cores(&staged, 0, self.local, self.done + start, len);
-        } else if self.past_cache {
-            UserBuf::copy_past_cache(self.local, self.done + start, &staged, 0, len);
-        } else {
-            UserBuf::copy_between_cores(self.local, self.done + start, &staged, 0, len);
+        match self.is_get() {
+            true => UserBuf::copy_between_cores(&staged, 0, self.local, self.done + start, len),
+            false => stage.fill(&staged, self.local, self.done + start),
         }
     }
 }

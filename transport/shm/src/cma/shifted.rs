@@ -2,12 +2,10 @@
 //!
 //! On some processors that takes several times as long ([`is_slow_shift`]). A way by a block that lies as the other side does is faster then.
 
-use std::cell::Cell;
-
-use tern_mem::{IoVec, UserBuf, is_slow_shift};
+use tern_mem::{IoVec, UserBuf, bounce, is_slow_shift};
 
 use super::{CopyDirection, call};
-use crate::limits::{PAGE_BYTES, SHIFTED_BLOCK_BYTES};
+use crate::limits::SHIFTED_BLOCK_BYTES;
 use tern_transport::TransferError;
 
 /// Whether a copy between these addresses is such a one, on such a processor.
@@ -28,39 +26,26 @@ pub(super) fn copy(
     there: usize,
     len: usize,
 ) -> Result<(), TransferError> {
-    with_block(there, |block| {
+    bounce::with(SHIFTED_BLOCK_BYTES, there as u64, |block, place| {
         let mut done = 0;
         while done < len {
-            let n = (len - done).min(block.len());
-            let pieces = [IoVec { base: block.as_mut_ptr().expose_provenance(), len: n }];
+            let n = (len - done).min(SHIFTED_BLOCK_BYTES);
+            let Some(base) = block.contiguous_at(place, n) else {
+                return Err(TransferError::Os(libc::EFAULT));
+            };
+            let pieces = [IoVec { base: base.expose_provenance(), len: n }];
             let remote = [IoVec { base: there.wrapping_add(done), len: n }];
             if direction == CopyDirection::Write {
-                local.read(offset + done, &mut block[..n]);
+                UserBuf::copy(local, offset + done, block, place, n);
             }
             let moved = call(direction, pid, &pieces, &remote)?;
             if direction == CopyDirection::Read {
-                local.write(offset + done, &block[..moved]);
+                UserBuf::copy(block, place, local, offset + done, moved);
             }
             done += moved;
         }
         Ok(())
     })
-}
-
-thread_local! {
-    /// What was used last; nothing while it is in use.
-    static KEPT: Cell<Option<Box<[u8]>>> = const { Cell::new(None) };
-}
-
-/// Calls `body` with a block that lies in its page as an address does. Each thread keeps one.
-fn with_block<T>(there: usize, body: impl FnOnce(&mut [u8]) -> T) -> T {
-    // A thread that is about to end has nothing kept any more.
-    let kept = KEPT.try_with(Cell::take).ok().flatten();
-    let mut room = kept.unwrap_or_else(|| vec![0; SHIFTED_BLOCK_BYTES + PAGE_BYTES].into());
-    let skipped = there.wrapping_sub(room.as_ptr().addr()) % PAGE_BYTES;
-    let outcome = body(&mut room[skipped..skipped + SHIFTED_BLOCK_BYTES]);
-    let _ = KEPT.try_with(|kept| kept.set(Some(room)));
-    outcome
 }
 
 #[cfg(test)]

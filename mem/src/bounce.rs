@@ -1,20 +1,19 @@
-//! Memory that pieces go through on their way to and from a file, kept by each thread: to get it anew from the system takes as long as the
-//! copies.
+//! Memory that pieces go through on their way to and from a file or another process, kept by each thread: to get it anew from the system
+//! takes as long as the copies.
 
-use crate::limits::PACK_BYTES;
+use crate::UserBuf;
+use crate::limits::{BOUNCED_BYTES_MAX, PAGE_BYTES};
 use std::cell::Cell;
-use tern_mem::UserBuf;
-use tern_mem::limits::PAGE_BYTES;
 
 thread_local! {
     /// What was used last; nothing while it is in use.
     static KEPT: Cell<Option<UserBuf>> = const { Cell::new(None) };
 }
 
-/// Calls `body` with a buffer and a place in it, behind which there are `len` bytes; [`PACK_BYTES`], if that is less. The place lies in its
-/// page as `offset` of the file does.
-pub(crate) fn with<T>(len: usize, offset: u64, body: impl FnOnce(&UserBuf, usize) -> T) -> T {
-    let len = len.min(PACK_BYTES) + PAGE_BYTES;
+/// Calls `body` with a buffer and a place in it, behind which there are `len` bytes; [`BOUNCED_BYTES_MAX`], if that is less. The place lies in
+/// its page as `offset` does, of a file or in the other process.
+pub fn with<T>(len: usize, offset: u64, body: impl FnOnce(&UserBuf, usize) -> T) -> T {
+    let len = len.min(BOUNCED_BYTES_MAX) + PAGE_BYTES;
     // A thread that is about to end has nothing kept any more.
     let kept = KEPT.try_with(Cell::take).ok().flatten().filter(|kept| kept.len() >= len);
     let buf = kept.unwrap_or_else(|| level(len - PAGE_BYTES));
@@ -23,13 +22,13 @@ pub(crate) fn with<T>(len: usize, offset: u64, body: impl FnOnce(&UserBuf, usize
     outcome
 }
 
-/// A buffer that has a place for `len` bytes, wherever they lie in the file.
-pub(crate) fn level(len: usize) -> UserBuf {
+/// A buffer that has a place for `len` bytes, wherever they lie on the other side.
+pub fn level(len: usize) -> UserBuf {
     UserBuf::owned(len.next_power_of_two() + PAGE_BYTES)
 }
 
-/// Where in such a buffer bytes from `offset` of the file lie in their page as they do there.
-pub(crate) fn place_of(buf: &UserBuf, offset: u64) -> usize {
+/// Where in such a buffer bytes from `offset` lie in their page as they do there.
+pub fn place_of(buf: &UserBuf, offset: u64) -> usize {
     let start = buf.as_contiguous().map_or(0, |(start, _)| start);
     (offset as usize).wrapping_sub(start) % PAGE_BYTES
 }
@@ -48,17 +47,17 @@ mod tests {
             16 + PAGE_BYTES,
             "the outer one is in use"
         );
-        assert_eq!(place(1 << 30).1, PACK_BYTES + PAGE_BYTES);
-        assert_eq!(place(1).1, PACK_BYTES + PAGE_BYTES);
+        assert_eq!(place(1 << 30).1, BOUNCED_BYTES_MAX + PAGE_BYTES);
+        assert_eq!(place(1).1, BOUNCED_BYTES_MAX + PAGE_BYTES);
     }
 
     #[test]
     fn bytes_lie_as_in_the_file() {
         for offset in [0, 1, 16, 4095, 4096, 1 << 40 | 77] {
-            with(PACK_BYTES, offset, |buf, at| {
+            with(BOUNCED_BYTES_MAX, offset, |buf, at| {
                 let start = buf.as_contiguous().unwrap().0 + at;
                 assert_eq!(start % PAGE_BYTES, offset as usize % PAGE_BYTES);
-                assert!(at + PACK_BYTES <= buf.len());
+                assert!(at + BOUNCED_BYTES_MAX <= buf.len());
             });
         }
     }
