@@ -137,20 +137,6 @@ struct point {
     int bytes;
 };
 
-// Whether a list of names, each with or without a size, has this point.
-static int is_in(const char *list, const struct point *p) {
-    char sized[64];
-    snprintf(sized, sizeof sized, "%s:%d", p->name, p->bytes);
-    const char *names[] = {p->name, sized};
-    for (size_t n = 0; n < 2; n++) {
-        size_t len = strlen(names[n]);
-        for (const char *at = list; (at = strstr(at, names[n])) != NULL; at += len)
-            if ((at == list || at[-1] == ',') && (at[len] == ',' || at[len] == '\0'))
-                return 1;
-    }
-    return 0;
-}
-
 static const struct point barrier_point = {"barrier", barrier_loop, 0};
 
 static const struct point usual[] = {
@@ -215,23 +201,38 @@ static void measure_further(const struct team *team, struct work *w, double budg
         }
 }
 
-static void measure_listed(const struct team *team, struct work *w, const char *list, double budget) {
+static const struct point *named(const char *name) {
+    if (strcmp(name, barrier_point.name) == 0)
+        return &barrier_point;
     for (size_t c = 0; c < sizeof further / sizeof *further; c++)
-        for (size_t b = 0; b < sizeof further_bytes / sizeof *further_bytes; b++) {
-            struct point p = further[c];
-            p.bytes = further_bytes[b];
-            if (is_in(list, &p))
-                measure_point(team, w, &p, budget);
+        if (strcmp(name, further[c].name) == 0)
+            return &further[c];
+    fprintf(stderr, "collectives: no such point: %s\n", name);
+    MPI_Abort(MPI_COMM_WORLD, 2);
+    return NULL;
+}
+
+// What a list names, separated by commas: a collective with all its sizes, or as `name:bytes` with one.
+static void measure_listed(const struct team *team, struct work *w, char *list, double budget) {
+    for (char *name = strtok(list, ","); name != NULL; name = strtok(NULL, ",")) {
+        char *size = strchr(name, ':');
+        if (size != NULL)
+            *size++ = '\0';
+        struct point p = *named(name);
+        int has_one = size != NULL || p.loop == barrier_loop;
+        size_t sizes = has_one ? 1 : sizeof further_bytes / sizeof *further_bytes;
+        for (size_t b = 0; b < sizes; b++) {
+            p.bytes = size != NULL ? atoi(size) : has_one ? 0 : further_bytes[b];
+            measure_point(team, w, &p, budget);
         }
-    if (is_in(list, &barrier_point))
-        measure_point(team, w, &barrier_point, budget);
+    }
 }
 
 int main(int argc, char **argv) {
     MPI_Init(&argc, &argv);
     struct team team = mpi_team();
     team.slowest = slowest_rank;
-    const char *which = argc > 2 ? argv[2] : "all";
+    char *which = argc > 2 ? argv[2] : "all";
     double budget = budget_of(argc, argv);
     int is_usual_set = strcmp(which, "barrier") == 0 || strcmp(which, "all") == 0;
     struct work w = {.size = world_size()};
