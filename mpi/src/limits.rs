@@ -55,6 +55,13 @@ pub(crate) const OVERSUBSCRIBED_YIELDS_MAX: u32 = 4;
 /// (docs/decisions/0022-yields-before-sleeping.md, docs/performance/constants.md).
 pub(crate) const PAIRED_YIELDS_MAX: u32 = 16;
 
+/// Bytes that another rank copies by the kernel while a yield returns at once: a collective that waits for such copies yields as often
+/// again. Sixteen yields last less than a copy of 64 KiB, and who sleeps has to be woken.
+pub(crate) const COPIED_BYTES_PER_YIELD: usize = 4 * 1024;
+
+/// No more bytes than these count: what takes that long may as well end a sleep.
+pub(crate) const COPIED_BYTES_AWAITED_MAX: usize = 1 << 20;
+
 /// Those before sleeping over sockets, where one peer is waited for: its answer usually comes with the first. With 16, pairs of ranks that the
 /// scheduler has put on different cores stay there more often and take twice as long; it brings them together when one sleeps and
 /// the other wakes it.

@@ -1,6 +1,6 @@
-//! Fetching straight from the other ranks' buffers, where the kernel allows it: one copy instead of two.
+//! Straight between the ranks' buffers, where the kernel allows it: one copy instead of two.
 
-use crate::{CallHost, CallResult, ShmCall, payload_of_word, word_of};
+use crate::{CallFault, CallHost, CallResult, ShmCall, payload_of_word, word_of};
 use tern_coll::Span;
 use tern_mem::UserBuf;
 use tern_shm::limits::SHM_COMM_RANKS_MAX;
@@ -29,7 +29,9 @@ impl<S: CallHost> ShmCall<'_, S> {
         if !self.all_say(told) {
             return Ok(false);
         }
+        let copied = self.others().map(|rank| wanted(rank).into.len()).sum();
         let fetched = self.read_in_turns(|rank| self.fetch(told, rank, &wanted(rank)));
+        self.copied = copied;
         let ended = self.sync_with(u64::from(fetched))?;
         Ok(self.all_say(ended))
     }
@@ -70,6 +72,73 @@ impl<S: CallHost> ShmCall<'_, S> {
     /// Whether the kernel lets this rank read all others' memory.
     pub(crate) fn can_fetch(&self) -> bool {
         self.host.can_get(self.others())
+    }
+
+    /// Whether the kernel lets each rank reach all others' memory: all tell each other once.
+    pub(crate) fn all_reach(&mut self) -> CallResult<bool> {
+        if let Some(known) = self.shm_comm.all_reach() {
+            return Ok(known);
+        }
+        let told = self.sync_with(u64::from(self.can_fetch()))?;
+        let all = self.all_say(told);
+        self.shm_comm.set_all_reach(all);
+        Ok(all)
+    }
+
+    /// At the root: each other rank moves its block of so many bytes to or from `all` itself. False, at all ranks alike, if `all` is
+    /// not flat; then nothing has been moved.
+    pub(crate) fn offer(
+        &mut self,
+        all: &UserBuf,
+        bytes: usize,
+        meanwhile: impl FnOnce(&Self),
+    ) -> CallResult<bool> {
+        self.copied = self.of_all_others(bytes);
+        let base = all.as_contiguous().map_or(0, |(base, _)| base as u64);
+        let eager = self.shm_comm.begin_eager_payload();
+        self.free(eager)?;
+        self.shm_comm.publish(eager, &payload_of_word(base));
+        let mut outcome = Ok(base != 0);
+        if base != 0 {
+            meanwhile(self);
+            for rank in self.others() {
+                self.wait(self.shm_comm.contributed(eager, rank))?;
+                if word_of(&self.shm_comm.contributed_payload(eager, rank)) == 0 {
+                    outcome = Err(CallFault::Refused { rank });
+                }
+            }
+        }
+        self.shm_comm.end_eager(eager);
+        outcome
+    }
+
+    /// At another rank: `mover` moves its block `own`, given where that is in the root's memory.
+    pub(crate) fn accept(
+        &mut self,
+        own: &UserBuf,
+        root: u32,
+        mover: impl FnOnce(&S, Remote) -> bool,
+    ) -> CallResult<bool> {
+        // The others may not have ended the call before.
+        self.copied = self.of_all_others(own.len());
+        let eager = self.shm_comm.begin_eager_payload();
+        self.wait(self.shm_comm.published(eager, root))?;
+        let base = word_of(&self.shm_comm.published_payload(eager));
+        let mut outcome = Ok(base != 0);
+        if base != 0 {
+            let addr = base.wrapping_add((self.me() * own.len()) as u64);
+            let is_moved = mover(self.host, Remote { addr, len: own.len() as u64 });
+            self.shm_comm.contribute(eager, &payload_of_word(u64::from(is_moved)));
+            if !is_moved {
+                outcome = Err(CallFault::Refused { rank: root });
+            }
+        }
+        self.shm_comm.end_eager(eager);
+        outcome
+    }
+
+    fn of_all_others(&self, bytes: usize) -> usize {
+        bytes.saturating_mul(self.size() - 1)
     }
 
     fn fetch(&self, told: SyncStep, rank: u32, fetch: &Fetch) -> bool {

@@ -1,5 +1,7 @@
-//! Gather and scatter: the blocks, or pieces of all of them, lie side by side in an eager slot. Who has written goes on.
+//! Gather and scatter. The blocks, or pieces of all of them, lie side by side in an eager slot, and who has written goes on. Long
+//! blocks each other rank moves itself, straight to or from the root's buffer.
 
+use crate::method::{gathers_directly, scatters_directly};
 use crate::{CallHost, CallResult, NO_PAYLOAD, ShmCall, parts, payload_of, whole_lines};
 use tern_coll::{Buf, Span, Ty, TypedCount};
 use tern_mem::UserBuf;
@@ -12,7 +14,34 @@ impl<S: CallHost> ShmCall<'_, S> {
         if self.shm_comm.rank() == root {
             return self.gather_here(own.as_ref(), recv);
         }
-        own.map_or(Ok(()), |own| self.contribute(&own))
+        own.map_or(Ok(()), |own| self.gather_there(&own, root))
+    }
+
+    /// At the root.
+    fn gather_here(&mut self, own: Option<&UserBuf>, recv: TypedCount) -> CallResult {
+        let all = self.buffer(blocks(recv, self.size(), Buf::Recv, Ty::Recv));
+        let (bytes, place) = (recv.bytes() as usize, self.me() * recv.bytes() as usize);
+        let keep = |call: &Self| {
+            if let Some(own) = own {
+                call.host.copy(own, 0, &all, place, bytes);
+            }
+        };
+        let is_direct = gathers_directly(bytes, self.size()) && self.all_reach()?;
+        if is_direct && self.offer(&all, bytes, keep)? {
+            return Ok(());
+        }
+        self.take_contributions(&all, bytes)?;
+        keep(self);
+        Ok(())
+    }
+
+    /// At another rank.
+    fn gather_there(&mut self, own: &UserBuf, root: u32) -> CallResult {
+        let is_direct = gathers_directly(own.len(), self.size()) && self.all_reach()?;
+        if is_direct && self.accept(own, root, |host, there| host.put(root, own, there))? {
+            return Ok(());
+        }
+        self.contribute(own)
     }
 
     fn contribute(&mut self, own: &UserBuf) -> CallResult {
@@ -31,9 +60,8 @@ impl<S: CallHost> ShmCall<'_, S> {
         Ok(())
     }
 
-    fn gather_here(&mut self, own: Option<&UserBuf>, recv: TypedCount) -> CallResult {
-        let all = self.buffer(blocks(recv, self.size(), Buf::Recv, Ty::Recv));
-        let (bytes, me) = (recv.bytes() as usize, self.shm_comm.rank());
+    fn take_contributions(&mut self, all: &UserBuf, bytes: usize) -> CallResult {
+        let me = self.shm_comm.rank();
         for (at, len) in self.block_parts(bytes) {
             let eager = self.shm_comm.begin_eager();
             for rank in (0..self.shm_comm.size()).filter(|&rank| rank != me) {
@@ -43,13 +71,10 @@ impl<S: CallHost> ShmCall<'_, S> {
                     all.write(block, &self.shm_comm.contributed_payload(eager, rank)[..bytes]);
                 } else {
                     let slot = self.shm_comm.eager_slot(eager);
-                    self.host.copy(slot.buf(), number * len, &all, block + at, len);
+                    self.host.copy(slot.buf(), number * len, all, block + at, len);
                 }
             }
             self.shm_comm.end_eager(eager);
-        }
-        if let Some(own) = own {
-            self.host.copy(own, 0, &all, self.me() * bytes, bytes);
         }
         Ok(())
     }
@@ -63,26 +88,48 @@ impl<S: CallHost> ShmCall<'_, S> {
     pub(crate) fn scatter(&mut self, send: TypedCount, recv: Option<TypedCount>, root: u32) -> CallResult {
         let own = recv.map(|recv| self.buffer(recv.in_recv()));
         if self.shm_comm.rank() == root {
-            return self.scatter_from(send, own.as_ref());
+            return self.scatter_here(send, own.as_ref());
         }
-        own.map_or(Ok(()), |own| self.scatter_into(&own, root))
+        own.map_or(Ok(()), |own| self.scatter_there(&own, root))
     }
 
-    fn scatter_from(&mut self, send: TypedCount, own: Option<&UserBuf>) -> CallResult {
+    /// At the root.
+    fn scatter_here(&mut self, send: TypedCount, own: Option<&UserBuf>) -> CallResult {
         let all = self.buffer(blocks(send, self.size(), Buf::Send, Ty::Send));
-        let bytes = send.bytes() as usize;
+        let (bytes, place) = (send.bytes() as usize, self.me() * send.bytes() as usize);
+        let keep = |call: &Self| {
+            if let Some(own) = own {
+                call.host.copy(&all, place, own, 0, bytes);
+            }
+        };
+        let is_direct = scatters_directly(bytes, self.size()) && self.all_reach()?;
+        if is_direct && self.offer(&all, bytes, keep)? {
+            return Ok(());
+        }
+        self.publish_blocks(&all, bytes)?;
+        keep(self);
+        Ok(())
+    }
+
+    /// At another rank.
+    fn scatter_there(&mut self, own: &UserBuf, root: u32) -> CallResult {
+        let is_direct = scatters_directly(own.len(), self.size()) && self.all_reach()?;
+        if is_direct && self.accept(own, root, |host, there| host.get(root, there, own))? {
+            return Ok(());
+        }
+        self.take_published(own, root)
+    }
+
+    fn publish_blocks(&mut self, all: &UserBuf, bytes: usize) -> CallResult {
         for (at, len) in self.block_parts(bytes) {
             let eager = self.begin_eager_writing()?;
             if Self::fits_flag_payload(all.len()) {
-                self.shm_comm.publish(eager, &payload_of(&all, 0, all.len()));
+                self.shm_comm.publish(eager, &payload_of(all, 0, all.len()));
             } else {
-                self.lay_out(eager, &all, bytes, (at, len));
+                self.lay_out(eager, all, bytes, (at, len));
                 self.shm_comm.publish(eager, &NO_PAYLOAD);
             }
             self.shm_comm.end_eager(eager);
-        }
-        if let Some(own) = own {
-            self.host.copy(&all, self.me() * bytes, own, 0, bytes);
         }
         Ok(())
     }
@@ -98,7 +145,7 @@ impl<S: CallHost> ShmCall<'_, S> {
         }
     }
 
-    fn scatter_into(&mut self, own: &UserBuf, root: u32) -> CallResult {
+    fn take_published(&mut self, own: &UserBuf, root: u32) -> CallResult {
         for (at, len) in self.block_parts(own.len()) {
             let eager = self.next_published(root)?;
             let place = self.me() * len;

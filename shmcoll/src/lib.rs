@@ -49,8 +49,13 @@ pub trait CallHost {
     /// The memory of elements of the program's.
     fn buffer(&self, slice: &Slice) -> UserBuf;
 
-    /// Waits until what is watched has come, or it is known why it will not.
-    fn wait(&self, shm_comm: &ShmComm<Self::Lines>, watch: ShmWatch) -> std::result::Result<(), Mismatch>;
+    /// Waits until what is watched has come, or it is known why it will not. `copied`: bytes that others may have to copy first.
+    fn wait(
+        &self,
+        shm_comm: &ShmComm<Self::Lines>,
+        watch: ShmWatch,
+        copied: usize,
+    ) -> std::result::Result<(), Mismatch>;
 
     /// Copies `len` bytes between places of two buffers.
     fn copy(&self, from: &UserBuf, at: usize, into: &UserBuf, place: usize, len: usize);
@@ -61,11 +66,14 @@ pub trait CallHost {
     /// `out = left OP right` for `count` elements; `out` may be one of them.
     fn combine_into(&self, left: Operand<'_>, right: Operand<'_>, out: Operand<'_>, count: u64);
 
-    /// Whether the kernel lets this rank read the memory of all of these.
+    /// Whether the kernel lets this rank read and write the memory of all of these.
     fn can_get(&self, ranks: impl Iterator<Item = u32>) -> bool;
 
     /// Reads a rank's memory; whether that was possible.
     fn get(&self, rank: u32, from: Remote, into: &UserBuf) -> bool;
+
+    /// Writes a rank's memory; whether that was possible.
+    fn put(&self, rank: u32, from: &UserBuf, into: Remote) -> bool;
 }
 
 /// Why a call fails.
@@ -75,6 +83,11 @@ pub enum CallFault {
     Unequal(Unequal),
     /// Another rank makes another call.
     Mismatch(Mismatch),
+    /// The kernel does not copy between this rank's memory and that of `rank`.
+    Refused {
+        /// Whose memory it is.
+        rank: u32,
+    },
 }
 
 /// Two sides of a call do not describe the same data, and the ranks have stayed in step.
@@ -101,6 +114,8 @@ pub type CallResult<T = (), E = CallFault> = std::result::Result<T, E>;
 struct ShmCall<'a, S: CallHost> {
     shm_comm: &'a mut ShmComm<S::Lines>,
     host: &'a S,
+    /// Bytes that others may have to copy while this rank waits, if they are many.
+    copied: usize,
 }
 
 /// Does what `method` says, in a call that [`begin`] has begun.
@@ -110,7 +125,7 @@ pub fn run<S: CallHost>(
     method: &Method,
     blocks: &VectorBlocks,
 ) -> CallResult {
-    let outcome = ShmCall { shm_comm, host }.go(method, blocks);
+    let outcome = ShmCall { shm_comm, host, copied: 0 }.go(method, blocks);
     if matches!(outcome, Err(CallFault::Mismatch(_))) {
         shm_comm.abandon();
     }
@@ -122,7 +137,7 @@ pub fn run<S: CallHost>(
 pub fn begin<S: CallHost>(shm_comm: &mut ShmComm<S::Lines>, host: &S, mark: Mark) {
     while let Some(behind) = shm_comm.unsettled() {
         // Nobody who has not begun this call can make another one.
-        let _ = host.wait(shm_comm, behind);
+        let _ = host.wait(shm_comm, behind, 0);
     }
     shm_comm.begin(mark.bits());
 }
@@ -176,7 +191,7 @@ impl<S: CallHost> ShmCall<'_, S> {
             Sight::Come => Ok(()),
             Sight::Pending => {
                 self.shm_comm.tell();
-                self.host.wait(self.shm_comm, watch)
+                self.host.wait(self.shm_comm, watch, self.copied)
             }
             Sight::Amiss => Err(self.shm_comm.mismatch(&watch)),
         }

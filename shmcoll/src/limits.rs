@@ -1,5 +1,6 @@
 //! Constants of this room, each with its unit and its reason.
 
+use std::ops::Range;
 use tern_shm::limits::{EAGER_SLOT_BYTES, SHM_COMM_RANKS_MAX, SYNC_BUFFER_BYTES};
 
 /// Bytes of a reduction up to which one rank combines what all have written: above, dividing the work pays for the waiting in
@@ -32,14 +33,18 @@ pub const SHM_FETCH_BYTES_MIN: usize = 8 * 1024;
 /// Bytes of a block of an all-to-all from which all ranks fetch their blocks, which takes one more sync step.
 pub const SHM_ALLTOALL_FETCH_BYTES_MIN: usize = 32 * 1024;
 
+/// Bytes of a block of a scatter from which each rank but the root moves its own by the kernel: below, a second copy costs less
+/// (docs/decisions/0038-long-blocks-by-one-copy.md).
+pub const SHM_DIRECT_SCATTER_BYTES_MIN: usize = 64 * 1024;
+
+/// The same of a gather of any number of bytes.
+pub const SHM_DIRECT_GATHER_BYTES_MIN: usize = 128 * 1024;
+
 /// Ranks beyond which blocks longer than their share of an eager slot go in pieces where payloads go by cells. Among
 /// fewer, messages are faster (docs/decisions/0031-pieces-through-eager-slots.md).
 pub const SHM_FEW_RANKS_MAX: usize = 4;
 
-/// Bytes of a block of such a scatter at most.
-pub const SHM_CELLS_SCATTER_BYTES_MAX: usize = 64 * 1024;
-
-/// Bytes of all blocks of such a gather at most: beyond, the gain depends on where the ranks run.
+/// Bytes of all blocks of such a gather at most. Beyond, blocks that a scatter would move by the kernel go so.
 pub const SHM_CELLS_GATHERED_BYTES_MAX: usize = 512 * 1024;
 
 /// Bytes of a reduction to a root that goes so rather than in slices of a ring.
@@ -49,13 +54,13 @@ pub const SHM_CELLS_REDUCE_BYTES_MAX: usize = 64 * 1024;
 /// turn, and sums their slices (docs/performance/constants.md).
 pub const SHM_CELLS_PAIR_BYTES_MAX: usize = 4 * 1024;
 
-/// Bytes of a block of an all-to-all, or of an allgather between two ranks, from which it goes by messages where payloads go by
+/// Bytes of a block of an all-to-all or an allgather between two ranks from which it goes by messages where payloads go by
 /// cells, since these do not wait for each other (docs/performance/constants.md).
 pub const SHM_CELLS_BLOCK_BYTES_MIN: usize = 8 * 1024;
 
-/// Ranks of an all-to-all up to which that is so. Among more, only blocks that would be fetched otherwise go by messages
-/// (docs/performance/constants.md).
-pub const SHM_CELLS_ALLTOALL_RANKS_MAX: usize = 4;
+/// Bytes of a block of an all-to-all among more ranks that goes by messages there. Shorter ones go in a sync step. Longer ones are
+/// fetched: a message of so many cells needs both ranks on a core at once (docs/decisions/0038-long-blocks-by-one-copy.md).
+pub const SHM_CELLS_ALLTOALL_BYTES: Range<usize> = SHM_ALLTOALL_FETCH_BYTES_MIN..128 * 1024;
 
 const _: () = assert!(SHM_REDUCE_BYTES_MAX * SHM_COMM_RANKS_MAX <= SYNC_BUFFER_BYTES);
 const _: () = assert!(SHM_BCAST_PIECE_BYTES <= EAGER_SLOT_BYTES);

@@ -249,11 +249,12 @@ impl Method {
             Method::Gather { .. } => {
                 let all = bytes.saturating_mul(size);
                 let in_pieces = by_cells && size > SHM_FEW_RANKS_MAX && all <= SHM_CELLS_GATHERED_BYTES_MAX;
-                in_pieces || all <= ShmComm::EAGER_SLOT_BYTES
+                in_pieces || all <= ShmComm::EAGER_SLOT_BYTES || gathers_directly(bytes, size)
             }
             Method::Scatter { .. } => {
-                let in_pieces = by_cells && size > SHM_FEW_RANKS_MAX && bytes <= SHM_CELLS_SCATTER_BYTES_MAX;
-                in_pieces || bytes.saturating_mul(size) <= ShmComm::EAGER_SLOT_BYTES
+                let in_pieces = by_cells && size > SHM_FEW_RANKS_MAX;
+                let all = bytes.saturating_mul(size);
+                in_pieces || all <= ShmComm::EAGER_SLOT_BYTES || scatters_directly(bytes, size)
             }
             Method::Allgather { .. } | Method::Allgatherv { .. } => {
                 size == 2 || bytes <= SHM_ALLGATHER_BYTES_MAX
@@ -270,9 +271,7 @@ impl Method {
                 size == 2 && bytes > SHM_CELLS_PAIR_BYTES_MAX
             }
             Method::Allgather { .. } | Method::Allgatherv { .. } => size == 2 && is_long_block,
-            Method::Alltoall { .. } if size > SHM_CELLS_ALLTOALL_RANKS_MAX => {
-                bytes >= SHM_ALLTOALL_FETCH_BYTES_MIN
-            }
+            Method::Alltoall { .. } if size > 2 => SHM_CELLS_ALLTOALL_BYTES.contains(&bytes),
             Method::Alltoall { .. } => is_long_block,
             _ => false,
         }
@@ -300,6 +299,17 @@ impl Method {
             other => other,
         }
     }
+}
+
+/// Whether each rank but the root moves its block of a gather by the kernel.
+pub(crate) fn gathers_directly(bytes: usize, size: usize) -> bool {
+    let is_long = bytes >= SHM_DIRECT_GATHER_BYTES_MIN;
+    scatters_directly(bytes, size) && (is_long || bytes.saturating_mul(size) > SHM_CELLS_GATHERED_BYTES_MAX)
+}
+
+/// The same of a scatter.
+pub(crate) fn scatters_directly(bytes: usize, size: usize) -> bool {
+    size > 2 && bytes >= SHM_DIRECT_SCATTER_BYTES_MIN
 }
 
 /// Whether elements can be combined here and now, in any order.
@@ -338,11 +348,12 @@ mod tests {
     fn long_blocks_go_by_messages_where_these_go_by_cells() {
         let alltoall = |recv| CollectiveCall::Alltoall { send: Some(recv), recv };
         let bcast = |data| CollectiveCall::Bcast { data, root: Root::Rank(0) };
-        for (size, shared_bytes_max) in [(2, 8 << 10), (4, 8 << 10), (8, 32 << 10), (32, 32 << 10)] {
-            assert!(joins(alltoall, shared_bytes_max - 1, size, true));
-            assert!(!joins(alltoall, shared_bytes_max, size, true));
-            assert!(joins(alltoall, 1 << 16, size, false));
+        assert!(joins(alltoall, (8 << 10) - 1, 2, true) && !joins(alltoall, 8 << 10, 2, true));
+        for size in [3, 16] {
+            assert!(joins(alltoall, (32 << 10) - 1, size, true) && joins(alltoall, 128 << 10, size, true));
+            assert!(!joins(alltoall, 32 << 10, size, true) && !joins(alltoall, (128 << 10) - 1, size, true));
         }
+        assert!((1..24).all(|power| joins(alltoall, 1 << power, 4, false)));
         assert!(joins(bcast, 4096, 2, true) && !joins(bcast, 8192, 2, true) && joins(bcast, 8192, 2, false));
         assert!(joins(bcast, 8192, 3, true));
     }
@@ -351,12 +362,23 @@ mod tests {
     fn among_many_ranks_blocks_go_in_pieces_where_messages_go_by_cells() {
         let gather = |recv| CollectiveCall::Gather { send: Some(recv), recv, root: Root::Rank(0) };
         let scatter = |send| CollectiveCall::Scatter { send, recv: Some(send), root: Root::Rank(0) };
-        let longest = SHM_CELLS_SCATTER_BYTES_MAX as u64;
-        assert!(joins(scatter, longest, 16, true) && !joins(scatter, longest + 1, 16, true));
-        assert!(joins(gather, longest, 8, true) && !joins(gather, longest, 16, true));
+        let (pieces, long) = (48 << 10, SHM_DIRECT_SCATTER_BYTES_MIN as u64);
+        assert!(
+            joins(scatter, pieces, 16, true)
+                && joins(gather, pieces, 8, true)
+                && !joins(gather, pieces, 16, true)
+        );
         for size in [2, 4] {
-            assert!(!joins(gather, longest, size, true) && !joins(scatter, longest, size, true));
+            assert!(!joins(gather, pieces, size, true) && !joins(scatter, pieces, size, true));
         }
-        assert!(!joins(gather, longest, 8, false) && !joins(scatter, longest, 8, false));
+        assert!(!joins(gather, pieces, 8, false) && !joins(scatter, pieces, 8, false));
+        assert!(
+            joins(scatter, long, 3, true) && joins(scatter, long, 3, false) && !joins(scatter, long, 2, true)
+        );
+        assert!(joins(gather, long, 9, true) && !joins(gather, long, 4, true));
+        let long = SHM_DIRECT_GATHER_BYTES_MIN as u64;
+        assert!(
+            joins(gather, long, 3, true) && joins(gather, long, 3, false) && !joins(gather, long, 2, true)
+        );
     }
 }

@@ -74,16 +74,27 @@ impl SimulatedMemory {
 impl SimulatedMemory {
     /// Copies from the memory of a rank to a buffer, where bytes are moved.
     pub fn copy_from(&self, rank: u32, from: Remote, into: &UserBuf) {
-        let SimulatedMemory::Own(spaces, _) = self else { return };
-        let here = |memory: &UserBuf| {
+        let Some((memory, offset)) = self.named(rank, from) else { return };
+        UserBuf::copy(&memory, offset, into, 0, from.len as usize);
+    }
+
+    /// Copies a buffer to the memory of a rank, where bytes are moved.
+    pub fn copy_to(&self, rank: u32, from: &UserBuf, into: Remote) {
+        let Some((memory, offset)) = self.named(rank, into) else { return };
+        UserBuf::copy(from, 0, &memory, offset, into.len as usize);
+    }
+
+    /// The memory of a rank that is meant, and the place in it.
+    fn named(&self, rank: u32, remote: Remote) -> Option<(UserBuf, usize)> {
+        let SimulatedMemory::Own(spaces, _) = self else { return None };
+        let place = |memory: &UserBuf| {
             let (base, len) = memory.as_contiguous()?;
-            let offset = (from.addr as usize).checked_sub(base)?;
-            (offset + from.len as usize <= len).then_some(offset)
+            let offset = (remote.addr as usize).checked_sub(base)?;
+            (offset + remote.len as usize <= len).then_some(offset)
         };
-        let all = spaces[rank as usize].all();
-        let found = all.iter().find_map(|memory| here(memory).map(|offset| (memory, offset)));
-        let (memory, offset) = found.expect("a get names memory of a call");
-        UserBuf::copy(memory, offset, into, 0, from.len as usize);
+        let all = spaces[rank as usize].all().into_iter();
+        let found = all.filter_map(|memory| place(&memory).map(|offset| (memory, offset))).next();
+        Some(found.expect("a copy names memory of a call"))
     }
 }
 

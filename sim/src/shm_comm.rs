@@ -156,6 +156,7 @@ impl IntoDefect for CallFault {
                 (rank, Mark::from_bits(mark).bytes(), None)
             }
             CallFault::Mismatch(Mismatch::Gone { rank: from }) => (from.unwrap_or(rank), 0, None),
+            CallFault::Refused { rank: from } => (from, 0, None),
         };
         Defect::Message { rank, from, bytes, expected, fault: None }
     }

@@ -28,6 +28,16 @@ pub(super) fn unequal(call: &'static str, rank: u32, sent: usize, room: usize) -
     fail(MPI_ERR_TRUNCATE, text)
 }
 
+/// The kernel does not copy between this rank's memory and that of `rank`.
+#[cold]
+pub(super) fn refused(call: &'static str, rank: u32) -> Box<Error> {
+    let text = format!(
+        "the kernel did not copy this rank's block of this {call} to or from the memory of rank {rank}: is all of both buffers \
+         memory of the program's? TERN_CMA=0 copies without the kernel"
+    );
+    fail(MPI_ERR_BUFFER, text)
+}
+
 /// This rank sends other lengths to itself than it expects.
 #[cold]
 pub(super) fn unequal_to_itself(sent: u64, room: u64) -> Box<Error> {

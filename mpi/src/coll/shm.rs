@@ -1,14 +1,14 @@
 //! Collectives over the memory that a communicator's ranks share, as this process takes part in them: crate `tern-shmcoll` has
 //! the steps, and here is how they wait, and what they move.
 
-use super::differ::{mismatched, unequal};
+use super::differ::{mismatched, refused, unequal};
 use super::operation::Operation;
 use super::port::Bindings;
 use crate::coll::shm_comm_place::ShmCommPlace;
 use crate::core::error::{Result, fail};
 use crate::core::process::{LockGuard, Process, enter};
 use crate::core::wait::{self, WaitEvent, Waiting};
-use crate::limits::{FIRST_LOOK_AROUND, LAST_LOOK_AROUND};
+use crate::limits::{COPIED_BYTES_AWAITED_MAX, COPIED_BYTES_PER_YIELD, FIRST_LOOK_AROUND, LAST_LOOK_AROUND};
 use std::cell::Cell;
 use std::time::Duration;
 use tern_abi::{MPI_Comm, MPI_ERR_OTHER};
@@ -17,7 +17,7 @@ use tern_mem::UserBuf;
 use tern_shm::shm_comm::SharedLines;
 use tern_shm::{Arrival, Mismatch, ShmComm, ShmWatch, Sight, SyncStep};
 use tern_shmcoll::{CallFault, CallHost, Mark, Operand, OperandOrder, OperationCode, mark_of_barrier};
-use tern_transport::{Doorbell, Remote, Token, Transfer, Transport};
+use tern_transport::{Doorbell, Limits, Remote, Token, Transfer, Transport};
 
 pub(super) use tern_shmcoll::{Habits, Method, VectorBlocks};
 
@@ -51,6 +51,7 @@ pub(super) fn run(
     tern_shmcoll::run(shm_comm, bindings, method, blocks).map_err(|fault| match fault {
         CallFault::Unequal(found) => unequal(bindings.call, found.rank, found.sent, found.room),
         CallFault::Mismatch(found) => mismatched(bindings.call, mark, found),
+        CallFault::Refused { rank } => refused(bindings.call, rank),
     })
 }
 
@@ -174,8 +175,8 @@ impl CallHost for Bindings {
     }
 
     #[inline]
-    fn wait(&self, shm_comm: &ShmComm, watch: ShmWatch) -> std::result::Result<(), Mismatch> {
-        wait::until_event(enter(), Awaited::new(shm_comm, watch, || self.waiting()))
+    fn wait(&self, shm_comm: &ShmComm, watch: ShmWatch, copied: usize) -> std::result::Result<(), Mismatch> {
+        wait::until_event(enter(), Awaited { copied, ..Awaited::new(shm_comm, watch, || self.waiting()) })
     }
 
     #[inline]
@@ -204,7 +205,7 @@ impl CallHost for Bindings {
         let mut process = enter();
         let Ok(engine) = process.engine() else { return false };
         let transport = engine.transport();
-        ranks.all(|rank| self.peer(rank).is_some_and(|peer| transport.limits(peer).get))
+        ranks.all(|rank| self.peer(rank).is_some_and(|peer| is_reached(&transport.limits(peer))))
     }
 
     fn get(&self, rank: u32, from: Remote, into: &UserBuf) -> bool {
@@ -212,6 +213,17 @@ impl CallHost for Bindings {
         let (Some(peer), Ok(engine)) = (self.peer(rank), process.engine()) else { return false };
         matches!(engine.transport().get(peer, from, into, Token(0)), Transfer::Done)
     }
+
+    fn put(&self, rank: u32, from: &UserBuf, into: Remote) -> bool {
+        let mut process = enter();
+        let (Some(peer), Ok(engine)) = (self.peer(rank), process.engine()) else { return false };
+        matches!(engine.transport().put(peer, from, into, Token(0)), Transfer::Done)
+    }
+}
+
+/// The kernel copies both ways.
+fn is_reached(limits: &Limits) -> bool {
+    limits.get && limits.put
 }
 
 /// A word of shared memory that is waited for.
@@ -221,6 +233,8 @@ struct Awaited<'a, W> {
     /// In which call.
     waiting: W,
     patience: Patience,
+    /// Bytes that others may have to copy first.
+    copied: usize,
 }
 
 /// How a rank that sleeps in a collective looks from time to time whether another one makes another call: nobody would wake it.
@@ -249,7 +263,7 @@ impl Patience {
 
 impl<'a, W> Awaited<'a, W> {
     fn new(shm_comm: &'a ShmComm, watch: ShmWatch, waiting: W) -> Self {
-        Awaited { shm_comm, watch, waiting, patience: Patience::default() }
+        Awaited { shm_comm, watch, waiting, patience: Patience::default(), copied: 0 }
     }
 }
 
@@ -259,6 +273,10 @@ impl<W: Fn() -> Waiting> WaitEvent for Awaited<'_, W> {
 
     fn waiting(&self, _: &Process) -> Waiting {
         (self.waiting)()
+    }
+
+    fn more_yields(&self) -> u32 {
+        (self.copied.min(COPIED_BYTES_AWAITED_MAX) / COPIED_BYTES_PER_YIELD) as u32
     }
 
     #[inline]

@@ -50,6 +50,12 @@ pub(crate) trait WaitEvent {
         None
     }
 
+    /// Yields beyond the usual ones before this wait sleeps.
+    #[inline]
+    fn more_yields(&self) -> u32 {
+        0
+    }
+
     /// Sleeps until it may have come or the bell was rung; see [`Doorbell::sleep`].
     fn sleep(&self, bell: &dyn Doorbell, armed: u32, timeout: Option<Duration>) {
         bell.sleep(armed, timeout);
@@ -410,7 +416,7 @@ impl<T> WaitPatience<T> {
         event: &mut impl WaitEvent<News = T>,
     ) -> LockGuard {
         let yields_max = if self.peer.is_some() { LISTENING_YIELDS_MAX } else { process.waiting.yields_max };
-        if self.yields < yields_max && process.waiting.yielding.is_worth_it() {
+        if self.yields < yields_max + event.more_yields() && process.waiting.yielding.is_worth_it() {
             self.yields += 1;
             return give_core_away(process);
         }

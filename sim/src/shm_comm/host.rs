@@ -121,7 +121,7 @@ impl CallHost for ShmRank<'_> {
         memory.buffer(self.rank, slice, self.element_bytes).expect("a call names memory that it has")
     }
 
-    fn wait(&self, _: &ShmComm<PricedLines>, watch: ShmWatch) -> Result<(), Mismatch> {
+    fn wait(&self, _: &ShmComm<PricedLines>, watch: ShmWatch, _: usize) -> Result<(), Mismatch> {
         self.scheduler.wait(self.rank, watch);
         Ok(())
     }
@@ -159,6 +159,17 @@ impl CallHost for ShmRank<'_> {
         if self.real {
             let memory = self.memory.lock().unwrap_or_else(PoisonError::into_inner);
             memory.copy_from(rank, from, into);
+        }
+        true
+    }
+
+    fn put(&self, rank: u32, from: &UserBuf, into: Remote) -> bool {
+        let bytes = share_of(self.prices.get_bytes, into.len, self.call_bytes.max(into.len));
+        self.scheduler.got(self.rank, into.len);
+        self.scheduler.charge(self.rank, self.prices.get + bytes);
+        if self.real {
+            let memory = self.memory.lock().unwrap_or_else(PoisonError::into_inner);
+            memory.copy_to(rank, from, into);
         }
         true
     }

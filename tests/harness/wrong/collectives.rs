@@ -34,6 +34,7 @@ const GIVEN_UP_TURNS: &str = "20";
 /// Plays all that the options select.
 pub(super) fn run(options: &Options, report: &Report) {
     given_up(options, report);
+    refused(options, report);
     for difference in DIFFERENCES {
         for (way, environment) in WAYS {
             // More ranks than most machines have cores take turns, and come late.
@@ -62,6 +63,21 @@ fn given_up(options: &Options, report: &Report) {
             };
             let result = GIVEN_UP_BYTES.iter().try_for_each(play);
             report.case(&name, start.elapsed(), result);
+        }
+    }
+}
+
+/// A buffer that the kernel copies to or from in one go may not be used so (`tests/wrong/refused_block.c`).
+fn refused(options: &Options, report: &Report) {
+    for call in ["gather", "scatter"] {
+        let name = format!("wrong collectives refused {call}");
+        if options.wants(&name) {
+            let start = Instant::now();
+            report.case(
+                &name,
+                start.elapsed(),
+                job(options, "refused_block.c", 3, &[call], &[], " cases, 0 wrong"),
+            );
         }
     }
 }

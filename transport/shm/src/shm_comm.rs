@@ -76,6 +76,8 @@ pub struct ShmComm<L = SharedLines> {
     through: Cell<u64>,
     /// The call that this rank has left before its end, until all others have left it.
     left: Option<u64>,
+    /// See [`ShmComm::all_reach`].
+    all_reach: Option<bool>,
 }
 
 /// A part of the shared memory. Only bytes that no other rank is told to touch now may be touched: that is what the
@@ -167,12 +169,24 @@ impl<L> ShmComm<L> {
             eager_payloads: [0; EAGER_PAYLOADS],
             through: Cell::new(0),
             left: None,
+            all_reach: None,
         }
     }
 
     /// How often [`ShmComm::look_often`] looks: once unless this is said.
     pub fn set_looks(&mut self, looks: u32) {
         self.looks = looks;
+    }
+
+    /// Whether the kernel lets each rank reach all others' memory, once they have told each other. The same at all ranks.
+    #[inline]
+    pub fn all_reach(&self) -> Option<bool> {
+        self.all_reach
+    }
+
+    /// Keeps what they have told each other.
+    pub fn set_all_reach(&mut self, all: bool) {
+        self.all_reach = Some(all);
     }
 
     /// Its lines.
