@@ -297,6 +297,7 @@ impl CollectiveCall<'_> {
     }
 
     /// The bytes that this rank sends to itself and those that it has room for, where it says both. They are to be the same.
+    #[inline]
     pub fn to_itself(&self, comm: &CommView) -> Option<(u64, u64)> {
         if comm.remote.is_some() {
             return None;

@@ -74,7 +74,7 @@ impl Mark {
     }
 
     /// Of a call. That of a rank whose own block has two lengths is like nobody's.
-    #[inline]
+    #[inline(always)]
     pub fn of(call: &CollectiveCall, comm: &CommView, operation: Option<OperationCode>) -> Mark {
         let mark = Mark::of_even(call, comm, operation);
         match call.to_itself(comm) {
@@ -83,7 +83,7 @@ impl Mark {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn of_even(call: &CollectiveCall, comm: &CommView, operation: Option<OperationCode>) -> Mark {
         let bare = Mark::bare(call.collective());
         let reduced = |data: &TypedCount| bare.long(data.bytes()).with(operation);

@@ -84,6 +84,9 @@ pub struct VectorBlocks {
 }
 
 impl VectorBlocks {
+    /// Of a call that has none.
+    pub const NONE: VectorBlocks = VectorBlocks { to: Vec::new(), from: Vec::new() };
+
     /// Takes the blocks of a call to or from `size` ranks; of one that has none, nothing.
     pub fn fill(&mut self, call: &CollectiveCall, comm: &CommView) {
         let size = comm.size;
@@ -153,6 +156,7 @@ impl Method {
     /// How `call` goes among the ranks of a shm communicator; `None`: by messages. `order` is that of a predefined operation; there is none
     /// for a function of the program's. The answer is the same at all ranks of a correct
     /// program.
+    #[inline(always)]
     pub fn of(
         call: &CollectiveCall,
         comm: &CommView,
@@ -174,6 +178,7 @@ impl Method {
     }
 
     /// The way without regard to bytes.
+    #[inline(always)]
     fn named(call: &CollectiveCall, size: u32, order: Option<OperandOrder>) -> Option<Method> {
         Some(match *call {
             CollectiveCall::Bcast { data, root: Root::Rank(root) } => Method::Bcast { data, root },
@@ -219,6 +224,7 @@ impl Method {
     }
 
     /// Bytes of one rank's block, or of the longest, which the standard wants to be the same at all ranks (section 6.1).
+    #[inline(always)]
     fn block_bytes(&self, me: u32) -> Option<usize> {
         let bytes = match self {
             Method::Allgatherv { longest, .. } => return Some(*longest),
@@ -238,6 +244,7 @@ impl Method {
     }
 
     /// Whether shared memory is the better way for blocks of so many bytes.
+    #[inline(always)]
     fn fits(&self, bytes: usize, size: usize, by_cells: bool) -> bool {
         match self {
             Method::Bcast { .. } => size > 2 || bytes <= SHM_PAIR_BYTES_MAX,
@@ -264,6 +271,7 @@ impl Method {
     }
 
     /// Whether messages are faster if they go by cells, though shared memory fits.
+    #[inline(always)]
     fn is_faster_by_cells(&self, bytes: usize, size: usize) -> bool {
         let is_long_block = bytes >= SHM_CELLS_BLOCK_BYTES_MIN;
         match self {
@@ -277,6 +285,7 @@ impl Method {
         }
     }
 
+    #[inline(always)]
     fn for_bytes(self, bytes: usize, size: usize, by_cells: bool) -> Method {
         let slot_share = whole_lines(ShmComm::EAGER_SLOT_BYTES / size);
         let reduced_bytes_max = match by_cells && size > SHM_FEW_RANKS_MAX {

@@ -1,7 +1,7 @@
 //! Allgather (MPI 5.0 section 6.7).
 
 use super::setup::{Block, Blocks, Setup, Side, distinct_in, distinct_in_blocks};
-use super::{blocking, nonblocking, persistent, shm_comm};
+use super::{blocking, nonblocking, persistent, shm_comm, short};
 use crate::comm::agree::Participants;
 use crate::core::boundary::{Array, ChoiceBuf, ChoiceBufMut, Out};
 use crate::core::entry::entry;
@@ -18,6 +18,10 @@ entry! {
     ) on comm {
         let send = Block::of(sendbuf, sendcount, sendtype);
         let recv = Block::of(recvbuf, recvcount, recvtype);
+        let what = |send, recv| CollectiveCall::Allgather { send, recv };
+        if let Some(outcome) = short::exchange(("MPI_Allgather", comm), (send, recv), what) {
+            return outcome;
+        }
         blocking("MPI_Allgather", comm, |setup| allgather(setup, send, recv))
     }
 
@@ -28,6 +32,9 @@ entry! {
     ) on comm {
         let send = Block::of(sendbuf, sendcount, sendtype);
         let recv = Blocks::of(recvbuf, recvcounts, displs, recvtype);
+        if let Some(outcome) = short::allgatherv(comm, send, recv) {
+            return outcome;
+        }
         blocking("MPI_Allgatherv", comm, |setup| allgatherv(setup, send, recv))
     }
 

@@ -1,7 +1,7 @@
 //! All to all (MPI 5.0 section 6.8).
 
 use super::setup::{Block, Blocks, Setup, Side, distinct, distinct_blocks};
-use super::{blocking, nonblocking, persistent};
+use super::{blocking, nonblocking, persistent, short};
 use crate::core::boundary::{Array, ChoiceBuf, ChoiceBufMut, Out};
 use crate::core::entry::entry;
 use crate::core::error::Result;
@@ -16,6 +16,10 @@ entry! {
     ) on comm {
         let send = Block::of(sendbuf, sendcount, sendtype);
         let recv = Block::of(recvbuf, recvcount, recvtype);
+        let what = |send, recv| CollectiveCall::Alltoall { send, recv };
+        if let Some(outcome) = short::exchange(("MPI_Alltoall", comm), (send, recv), what) {
+            return outcome;
+        }
         blocking("MPI_Alltoall", comm, |setup| alltoall(setup, send, recv))
     }
 
@@ -27,6 +31,9 @@ entry! {
     ) on comm {
         let send = Blocks::of(sendbuf, sendcounts, sdispls, sendtype);
         let recv = Blocks::of(recvbuf, recvcounts, rdispls, recvtype);
+        if let Some(outcome) = short::alltoallv(comm, send, recv) {
+            return outcome;
+        }
         blocking("MPI_Alltoallv", comm, |setup| alltoallv(setup, send, recv))
     }
 

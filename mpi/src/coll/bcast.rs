@@ -1,7 +1,7 @@
 //! Broadcast (MPI 5.0 section 6.4).
 
 use super::setup::{Block, Setup, Side};
-use super::{blocking, nonblocking, persistent};
+use super::{blocking, nonblocking, persistent, short};
 use crate::core::boundary::{ChoiceBufMut, Out};
 use crate::core::entry::entry;
 use crate::core::error::Result;
@@ -15,6 +15,9 @@ entry! {
         buffer: ChoiceBufMut, count: W::Count, datatype: MPI_Datatype, root: c_int, comm: MPI_Comm,
     ) on comm {
         let data = Block::of(buffer, count, datatype);
+        if let Some(outcome) = short::bcast(comm, data, root) {
+            return outcome;
+        }
         blocking("MPI_Bcast", comm, |setup| bcast(setup, data, root))
     }
 

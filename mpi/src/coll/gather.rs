@@ -1,7 +1,7 @@
 //! Gather (MPI 5.0 section 6.5).
 
 use super::setup::{Block, Blocks, Roles, Setup, Side, distinct_in, distinct_in_blocks};
-use super::{blocking, nonblocking, persistent};
+use super::{blocking, nonblocking, persistent, short};
 use crate::core::boundary::{Array, ChoiceBuf, ChoiceBufMut, Out};
 use crate::core::entry::entry;
 use crate::core::error::Result;
@@ -17,6 +17,9 @@ entry! {
     ) on comm {
         let send = Block::of(sendbuf, sendcount, sendtype);
         let recv = Block::of(recvbuf, recvcount, recvtype);
+        if let Some(outcome) = short::gather(comm, send, recv, root) {
+            return outcome;
+        }
         blocking("MPI_Gather", comm, |setup| gather(setup, send, recv, root))
     }
 

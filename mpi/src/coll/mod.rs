@@ -27,6 +27,7 @@ pub(crate) mod shape;
 mod shm;
 pub(crate) mod shm_comm;
 pub(crate) mod shm_comm_place;
+mod short;
 mod told;
 
 pub(crate) use allgather::records_of_all;

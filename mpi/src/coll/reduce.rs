@@ -1,7 +1,7 @@
 //! Reductions to one, to all, and scattered (MPI 5.0 sections 6.9 and 6.10).
 
 use super::setup::{Block, Setup, Side, distinct};
-use super::{blocking, nonblocking, persistent};
+use super::{blocking, nonblocking, persistent, short};
 use crate::core::boundary::{Array, ChoiceBuf, ChoiceBufMut, CountInteger, Integers, Out};
 use crate::core::entry::entry;
 use crate::core::error::Result;
@@ -16,6 +16,9 @@ entry! {
         root: c_int, comm: MPI_Comm,
     ) on comm {
         let operands = Operands { sendbuf, recvbuf, datatype, op };
+        if let Some(outcome) = short::reduce(comm, operands, count.into(), root) {
+            return outcome;
+        }
         blocking("MPI_Reduce", comm, |setup| reduce(setup, operands, count.into(), root))
     }
 
@@ -25,6 +28,10 @@ entry! {
         comm: MPI_Comm,
     ) on comm {
         let operands = Operands { sendbuf, recvbuf, datatype, op };
+        let what = |data, in_place| CollectiveCall::Allreduce { data, in_place, commutative: true };
+        if let Some(outcome) = short::reduction(("MPI_Allreduce", comm), operands, count.into(), what) {
+            return outcome;
+        }
         blocking("MPI_Allreduce", comm, |setup| allreduce(setup, operands, count.into()))
     }
 

@@ -197,7 +197,7 @@ pub(super) fn prepare(
 }
 
 /// The next collective of a communicator gets another tag.
-fn count_call(comm: &mut Comm) {
+pub(super) fn count_call(comm: &mut Comm) {
     comm.collectives = (comm.collectives + 1) % COLLECTIVE_TAGS;
 }
 
@@ -263,7 +263,13 @@ impl RunningCollective {
     fn run_in_shm_comm(&mut self, process: LockGuard, comm: MPI_Comm) -> Result {
         let mut shm_comm = shm::begin(process, comm, &self.bindings, self.mark)?;
         let outcome = match self.method.take() {
-            Some(method) => shm::run(&mut shm_comm, &self.bindings, self.mark, &method, &self.blocks),
+            Some(method) => shm::run(
+                &mut shm_comm,
+                &self.bindings,
+                (self.bindings.call, self.mark),
+                &method,
+                &self.blocks,
+            ),
             None => self.run_beside(&mut shm_comm),
         };
         shm::end(comm, shm_comm)?;

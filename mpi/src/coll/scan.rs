@@ -2,7 +2,7 @@
 
 use super::reduce::Operands;
 use super::setup::{Setup, Side};
-use super::{blocking, nonblocking, persistent};
+use super::{blocking, nonblocking, persistent, short};
 use crate::core::boundary::{ChoiceBuf, ChoiceBufMut, Out};
 use crate::core::entry::entry;
 use crate::core::error::{Result, fail};
@@ -16,6 +16,10 @@ entry! {
         comm: MPI_Comm,
     ) on comm {
         let operands = Operands { sendbuf, recvbuf, datatype, op };
+        let what = |data, in_place| CollectiveCall::Scan { data, in_place };
+        if let Some(outcome) = short::reduction(("MPI_Scan", comm), operands, count.into(), what) {
+            return outcome;
+        }
         blocking("MPI_Scan", comm, |setup| scan(setup, operands, count.into()))
     }
 
@@ -25,6 +29,10 @@ entry! {
         comm: MPI_Comm,
     ) on comm {
         let operands = Operands { sendbuf, recvbuf, datatype, op };
+        let what = |data, in_place| CollectiveCall::Exscan { data, in_place };
+        if let Some(outcome) = short::reduction(("MPI_Exscan", comm), operands, count.into(), what) {
+            return outcome;
+        }
         blocking("MPI_Exscan", comm, |setup| exscan(setup, operands, count.into()))
     }
 

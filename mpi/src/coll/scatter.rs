@@ -1,7 +1,7 @@
 //! Scatter (MPI 5.0 section 6.6).
 
 use super::setup::{Block, Blocks, Roles, Setup, Side, distinct_in, distinct_in_blocks};
-use super::{blocking, nonblocking, persistent};
+use super::{blocking, nonblocking, persistent, short};
 use crate::core::boundary::{Array, ChoiceBuf, ChoiceBufMut, Out};
 use crate::core::entry::entry;
 use crate::core::error::Result;
@@ -17,6 +17,9 @@ entry! {
     ) on comm {
         let send = Block::of(sendbuf, sendcount, sendtype);
         let recv = Block::of(recvbuf, recvcount, recvtype);
+        if let Some(outcome) = short::scatter(comm, send, recv, root) {
+            return outcome;
+        }
         blocking("MPI_Scatter", comm, |setup| scatter(setup, send, recv, root))
     }
 

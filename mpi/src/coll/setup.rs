@@ -72,7 +72,7 @@ impl<'a, T> Blocks<'a, T> {
 }
 
 /// The elements of an array, for `len` ranks.
-fn numbers<'a>(integers: Integers<'a>, len: u32) -> Result<NumberArray<'a>> {
+pub(super) fn numbers<'a>(integers: Integers<'a>, len: u32) -> Result<NumberArray<'a>> {
     let len = len as usize;
     Ok(match integers {
         Integers::Int(array) => NumberArray::I32(array.of(len)?),

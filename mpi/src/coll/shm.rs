@@ -25,12 +25,12 @@ pub(super) use tern_shmcoll::{Habits, Method, VectorBlocks};
 pub(super) fn begin(
     mut process: LockGuard,
     comm: MPI_Comm,
-    bindings: &Bindings,
+    host: &impl CallHost<Lines = SharedLines>,
     mark: Mark,
 ) -> Result<Box<ShmComm>> {
     let Some(mut shm_comm) = process.comm_mut(comm)?.shm_comm.take() else { return Err(in_use()) };
     drop(process);
-    tern_shmcoll::begin(&mut shm_comm, bindings, mark);
+    tern_shmcoll::begin(&mut shm_comm, host, mark);
     Ok(shm_comm)
 }
 
@@ -43,16 +43,51 @@ pub(super) fn end(comm: MPI_Comm, shm_comm: Box<ShmComm>) -> Result {
 /// Does what `method` says on the communicator.
 pub(super) fn run(
     shm_comm: &mut ShmComm,
-    bindings: &Bindings,
-    mark: Mark,
+    host: &impl CallHost<Lines = SharedLines>,
+    (call, mark): (&'static str, Mark),
     method: &Method,
     blocks: &VectorBlocks,
 ) -> Result {
-    tern_shmcoll::run(shm_comm, bindings, method, blocks).map_err(|fault| match fault {
-        CallFault::Unequal(found) => unequal(bindings.call, found.rank, found.sent, found.room),
-        CallFault::Mismatch(found) => mismatched(bindings.call, mark, found),
-        CallFault::Refused { rank } => refused(bindings.call, rank),
+    tern_shmcoll::run(shm_comm, host, method, blocks).map_err(|fault| match fault {
+        CallFault::Unequal(found) => unequal(call, found.rank, found.sent, found.room),
+        CallFault::Mismatch(found) => mismatched(call, mark, found),
+        CallFault::Refused { rank } => refused(call, rank),
     })
+}
+
+/// Waits for a word of shared memory, see [`CallHost::wait`].
+#[inline]
+pub(super) fn wait(
+    shm_comm: &ShmComm,
+    watch: ShmWatch,
+    copied: usize,
+    waiting: impl Fn() -> Waiting,
+) -> std::result::Result<(), Mismatch> {
+    wait::until_event(enter(), Awaited { copied, ..Awaited::new(shm_comm, watch, waiting) })
+}
+
+/// `right = left OP right` for `count` elements.
+#[inline]
+pub(super) fn combine(operation: Option<&Operation>, (left, right): (Operand<'_>, Operand<'_>), count: u64) {
+    if let Some(operation) = operation {
+        // SAFETY: both are memory for `count` elements without gaps: flag payloads and areas that were checked for as many bytes, or
+        // the program's buffers.
+        unsafe { operation.combine(left.address(), right.address(), count) }
+    }
+}
+
+/// `out = left OP right` for `count` elements.
+#[inline]
+pub(super) fn combine_into(
+    operation: Option<&Operation>,
+    (left, right): (Operand<'_>, Operand<'_>),
+    out: Operand<'_>,
+    count: u64,
+) {
+    if let Some(operation) = operation {
+        // SAFETY: as in `combine`.
+        unsafe { operation.combine_into(left.address(), right.address(), out.address(), count) }
+    }
 }
 
 /// A barrier over shared memory; false if the communicator has none. Of what follows, only what a barrier takes that is soon over is in
@@ -176,7 +211,7 @@ impl CallHost for Bindings {
 
     #[inline]
     fn wait(&self, shm_comm: &ShmComm, watch: ShmWatch, copied: usize) -> std::result::Result<(), Mismatch> {
-        wait::until_event(enter(), Awaited { copied, ..Awaited::new(shm_comm, watch, || self.waiting()) })
+        wait(shm_comm, watch, copied, || self.waiting())
     }
 
     #[inline]
@@ -186,19 +221,12 @@ impl CallHost for Bindings {
 
     #[inline]
     fn combine(&self, left: Operand<'_>, right: Operand<'_>, count: u64) {
-        if let Some(operation) = &self.operation {
-            // SAFETY: both are memory for `count` elements without gaps: flag payloads and areas that were checked for as many bytes, or
-            // the program's buffers.
-            unsafe { operation.combine(left.address(), right.address(), count) }
-        }
+        combine(self.operation.as_ref(), (left, right), count);
     }
 
     #[inline]
     fn combine_into(&self, left: Operand<'_>, right: Operand<'_>, out: Operand<'_>, count: u64) {
-        if let Some(operation) = &self.operation {
-            // SAFETY: as in `combine`.
-            unsafe { operation.combine_into(left.address(), right.address(), out.address(), count) }
-        }
+        combine_into(self.operation.as_ref(), (left, right), out, count);
     }
 
     fn can_get(&self, mut ranks: impl Iterator<Item = u32>) -> bool {

@@ -4,7 +4,7 @@ use super::port::Bindings;
 use crate::core::wait::Waiting;
 use tern_coll::{CollectiveCall, Root, TypedCount};
 use tern_job::status_page::{NO_ROOT, ROOT_ELSEWHERE, ROOT_HERE};
-use tern_mem::Datatype;
+use tern_mem::Basic;
 
 /// Root and length of a call, as far as all ranks name the same. It is written in each call, so it is small.
 #[derive(Clone, Copy, Debug)]
@@ -91,21 +91,35 @@ impl Bindings {
     /// In this call, for a person.
     #[cold]
     pub(super) fn waiting(&self) -> Waiting {
-        let Told { root, length, count, bytes } = self.told;
-        let waiting = Waiting { root, ..Waiting::collective(self.call, self.context()) };
-        let side = match length {
-            ToldLength::Unknown => return waiting,
-            ToldLength::OfSend => &self.send,
-            ToldLength::OfRecv => &self.recv,
-        };
-        let (bytes, detail) = (Some(count.saturating_mul(bytes)), elements(count, side.datatype.as_deref()));
-        Waiting { bytes, detail, ..waiting }
+        let [send, recv] = [&self.send, &self.recv].map(|side| side.datatype.as_deref()?.basic());
+        self.told.waiting(self.call, self.context(), send, recv)
     }
 }
 
-fn elements(count: u64, datatype: Option<&Datatype>) -> String {
+impl Told {
+    /// In this call, for a person; `send` and `recv` are the predefined types of its elements.
+    #[cold]
+    pub(super) fn waiting(
+        self,
+        call: &'static str,
+        context: u64,
+        send: Option<Basic>,
+        recv: Option<Basic>,
+    ) -> Waiting {
+        let waiting = Waiting { root: self.root, ..Waiting::collective(call, context) };
+        let basic = match self.length {
+            ToldLength::Unknown => return waiting,
+            ToldLength::OfSend => send,
+            ToldLength::OfRecv => recv,
+        };
+        let bytes = Some(self.count.saturating_mul(self.bytes));
+        Waiting { bytes, detail: elements(self.count, basic), ..waiting }
+    }
+}
+
+fn elements(count: u64, basic: Option<Basic>) -> String {
     let noun = if count == 1 { "element" } else { "elements" };
-    match datatype.and_then(Datatype::basic) {
+    match basic {
         Some(basic) => format!("{count} {noun} of {}", basic.name()),
         None => format!("{count} {noun} of a derived type"),
     }

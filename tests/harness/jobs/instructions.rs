@@ -1,5 +1,5 @@
-//! The path of a message of 8 bytes over shared memory, held to a number of instructions: time on a shared machine would not
-//! show a few nanoseconds, and instructions are the same in each run.
+//! The path of 8 bytes over shared memory, held to a number of instructions: time on a shared machine would not show a few
+//! nanoseconds, and instructions are the same in each run.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -20,6 +20,9 @@ const BUDGETS: &[Budget] = &[
     Budget { mode: "nonblocking", function: "MPI_Irecv", instructions_max: 144 },
     // At both ranks: after a send, and after a receive that has its message yet to come.
     Budget { mode: "nonblocking", function: "MPI_Wait", instructions_max: 656 },
+    // At both ranks, the lower of which is ahead.
+    Budget { mode: "scan", function: "MPI_Scan", instructions_max: 1448 },
+    Budget { mode: "bcast", function: "MPI_Bcast", instructions_max: 1116 },
 ];
 
 /// The same while messages are counted (`TERN_STATS`): what a tool costs, and no more.
@@ -28,8 +31,8 @@ const BUDGETS_COUNTED: &[Budget] = &[
     Budget { mode: "blocking", function: "MPI_Recv", instructions_max: 961 },
 ];
 
-/// Messages of a round, as in the program.
-const MESSAGES: u64 = 50;
+/// Calls of a round, as in the program.
+const CALLS: u64 = 50;
 /// Two lengths of a run: their difference leaves out what happens once.
 const ROUNDS: [u64; 2] = [40, 80];
 
@@ -73,10 +76,10 @@ impl Budget {
         Ok((taken > most).then(|| format!("{}{way} takes {taken} instructions, over {most}", self.function)))
     }
 
-    /// Instructions of a message.
+    /// Instructions of a call.
     fn taken(&self, jobs: &Jobs<'_>, program: &Path, counted: bool) -> Result<u64, String> {
         let [short, long] = ROUNDS.map(|rounds| self.count(jobs, program, rounds, counted));
-        Ok(long?.saturating_sub(short?) / ((ROUNDS[1] - ROUNDS[0]) * MESSAGES))
+        Ok(long?.saturating_sub(short?) / ((ROUNDS[1] - ROUNDS[0]) * CALLS))
     }
 
     /// Instructions within the function, at both ranks together.

@@ -1,0 +1,356 @@
+//! Short blocking collectives on elements of predefined types, over the memory that the ranks share.
+//!
+//! They take the steps that [`super::shm`] takes, with nothing prepared but what these need: no schedule, no types, no peers. Whatever
+//! is not as simple answers `None` and goes the long way, and so do wrong calls, of which that one tells. Ranks of one call
+//! may go different ways: its mark and its method are the same on both.
+
+use super::operation::Operation;
+use super::reduce::Operands;
+use super::running::count_call;
+use super::setup::{Block, Blocks, numbers};
+use super::shm::{self, Habits, Method, VectorBlocks};
+use super::told::Told;
+use crate::core::arguments;
+use crate::core::boundary::ChoiceBuf;
+use crate::core::error::Result;
+use crate::core::process::{LockGuard, enter};
+use crate::core::wait::Waiting;
+use crate::limits::SHORT_COLLECTIVE_BYTES_MAX;
+use std::cell::Cell;
+use std::ffi::c_int;
+use tern_abi::*;
+use tern_coll::{
+    Buf, CollectiveCall, CommView, Root, Slice, Ty, TypeLayout, TypedCount, Vector, VectorTypes,
+};
+use tern_mem::{Basic, UserBuf};
+use tern_shm::shm_comm::SharedLines;
+use tern_shm::{Mismatch, ShmComm, ShmWatch};
+use tern_shmcoll::{CallHost, Mark, Operand};
+use tern_transport::Remote;
+
+/// A buffer of a call and the predefined type of its elements.
+#[derive(Clone, Copy)]
+struct ShortBuffer {
+    base: *mut u8,
+    element_bytes: usize,
+    datatype: MPI_Datatype,
+}
+
+impl ShortBuffer {
+    const NONE: ShortBuffer =
+        ShortBuffer { base: std::ptr::null_mut(), element_bytes: 0, datatype: MPI_DATATYPE_NULL };
+
+    /// That of a block, or of one for each rank, and what is known of the one.
+    #[inline(always)]
+    fn of(block: Block) -> Option<(ShortBuffer, TypedCount)> {
+        let bytes = arguments::contiguous(block.buf, block.count, block.datatype)?.len();
+        if bytes == 0 || bytes > SHORT_COLLECTIVE_BYTES_MAX {
+            return None;
+        }
+        let element_bytes = Basic::contiguous_size(block.datatype.0)?;
+        let data = TypedCount::new(block.count as u64, TypeLayout::contiguous(element_bytes as u64));
+        Some((ShortBuffer { base: block.buf.bytes(), element_bytes, datatype: block.datatype }, data))
+    }
+
+    /// That of blocks of which `ranks` ranks have one each, which may all be empty.
+    #[inline(always)]
+    fn of_blocks<'a>(blocks: &Blocks<'a>, ranks: u32) -> Option<(ShortBuffer, Vector<'a>)> {
+        let element_bytes = Basic::contiguous_size(blocks.datatype.0)?;
+        let (counts, displs) = (numbers(blocks.counts, ranks).ok()?, numbers(blocks.displs, ranks).ok()?);
+        let mut left = (SHORT_COLLECTIVE_BYTES_MAX / element_bytes) as i64;
+        for rank in 0..ranks as usize {
+            let count = counts.get(rank);
+            if count < 0 || count > left {
+                return None;
+            }
+            left -= count;
+        }
+        if arguments::is_no_address(blocks.buf.address()) {
+            return None;
+        }
+        let types = VectorTypes::One(TypeLayout::contiguous(element_bytes as u64));
+        let buffer = ShortBuffer { base: blocks.buf.bytes(), element_bytes, datatype: blocks.datatype };
+        Some((buffer, Vector { counts, displs, types }))
+    }
+
+    /// Where a rank's block of so many bytes begins.
+    #[inline(always)]
+    fn block(&self, rank: u32, bytes: u64) -> *mut u8 {
+        self.base.wrapping_add(rank as usize * bytes as usize)
+    }
+}
+
+/// A call on a communicator whose ranks share memory for data, while nothing is checked that such a call leaves out.
+struct ShortCall {
+    process: LockGuard,
+    call: &'static str,
+    comm: MPI_Comm,
+    rank: u32,
+    size: u32,
+}
+
+impl ShortCall {
+    #[inline(always)]
+    fn on(call: &'static str, comm: MPI_Comm) -> Option<ShortCall> {
+        let process = enter();
+        if process.checks.types || process.checks.collectives || !process.coll.rows.is_empty() {
+            return None;
+        }
+        let this = process.comm(comm).ok()?;
+        let has_buffer = this.shm_comm.shm_comm().is_some_and(ShmComm::has_buffer);
+        let (rank, size) = (this.rank, this.group.size());
+        has_buffer.then_some(ShortCall { process, call, comm, rank, size })
+    }
+
+    #[inline(always)]
+    fn is_rank(&self, root: c_int) -> Option<u32> {
+        u32::try_from(root).ok().filter(|&root| root < self.size)
+    }
+
+    /// Does what all ranks do of `what` over shared memory. It is in line, since then the compiler knows the collective.
+    #[inline(always)]
+    fn go(
+        mut self,
+        what: &CollectiveCall,
+        (send, recv): (ShortBuffer, ShortBuffer),
+        operation: Option<Operation>,
+    ) -> Option<Result> {
+        let view = CommView::intra(self.rank, self.size);
+        let mark = Mark::of(what, &view, shm::code(operation.as_ref()));
+        let habits = Habits { check_types: false, by_cells: self.process.coll.by_cells };
+        let method = Method::of(what, &view, shm::order(operation.as_ref()), habits)?;
+        if mark.is_uneven() {
+            return None;
+        }
+        let this = self.process.comm_mut(self.comm).ok()?;
+        count_call(this);
+        let mut told = Told::NOTHING;
+        told.learn(what);
+        let host = ShortHost { call: self.call, context: this.context, told, send, recv, operation };
+        let place = (self.process, self.comm, mark);
+        if let Method::Alltoallv { .. } | Method::Allgatherv { .. } = method {
+            let mut blocks = SPARE.try_with(Cell::take).unwrap_or_default();
+            blocks.fill(what, &view);
+            let outcome = host.run(place, &method, &blocks);
+            let _ = SPARE.try_with(|spare| spare.set(blocks));
+            return Some(outcome);
+        }
+        Some(host.run(place, &method, &VectorBlocks::NONE))
+    }
+}
+
+thread_local! {
+    /// What the last vector form of this thread used, so that none need allocate.
+    static SPARE: Cell<VectorBlocks> = const { Cell::new(VectorBlocks::NONE) };
+}
+
+/// What the steps of a short call need of this rank.
+struct ShortHost {
+    call: &'static str,
+    context: u64,
+    told: Told,
+    send: ShortBuffer,
+    recv: ShortBuffer,
+    operation: Option<Operation>,
+}
+
+impl ShortHost {
+    #[inline(never)]
+    fn run(
+        &self,
+        (process, comm, mark): (LockGuard, MPI_Comm, Mark),
+        method: &Method,
+        blocks: &VectorBlocks,
+    ) -> Result {
+        let mut shm_comm = shm::begin(process, comm, self, mark)?;
+        let outcome = shm::run(&mut shm_comm, self, (self.call, mark), method, blocks);
+        shm::end(comm, shm_comm)?;
+        outcome
+    }
+
+    /// In this call, for a person.
+    #[cold]
+    fn waiting(&self) -> Waiting {
+        let basic = |buffer: &ShortBuffer| Basic::from_handle(buffer.datatype.0);
+        self.told.waiting(self.call, self.context, basic(&self.send), basic(&self.recv))
+    }
+}
+
+impl CallHost for ShortHost {
+    type Lines = SharedLines;
+
+    #[inline(always)]
+    fn buffer(&self, slice: &Slice) -> UserBuf {
+        let base = if slice.buf == Buf::Send { self.send.base } else { self.recv.base };
+        let element_bytes =
+            if slice.ty == Ty::Send { self.send.element_bytes } else { self.recv.element_bytes };
+        let start = base.wrapping_offset(slice.offset as isize);
+        // SAFETY: the program vouches for its buffers until the call is complete.
+        unsafe { UserBuf::contiguous(start, slice.count as usize * element_bytes) }
+    }
+
+    #[inline]
+    fn wait(&self, shm_comm: &ShmComm, watch: ShmWatch, copied: usize) -> std::result::Result<(), Mismatch> {
+        shm::wait(shm_comm, watch, copied, || self.waiting())
+    }
+
+    #[inline]
+    fn copy(&self, from: &UserBuf, at: usize, into: &UserBuf, place: usize, len: usize) {
+        UserBuf::copy_between_cores(from, at, into, place, len);
+    }
+
+    #[inline]
+    fn combine(&self, left: Operand<'_>, right: Operand<'_>, count: u64) {
+        shm::combine(self.operation.as_ref(), (left, right), count);
+    }
+
+    #[inline]
+    fn combine_into(&self, left: Operand<'_>, right: Operand<'_>, out: Operand<'_>, count: u64) {
+        shm::combine_into(self.operation.as_ref(), (left, right), out, count);
+    }
+
+    /// Nothing so short is worth a question to the kernel.
+    fn can_get(&self, _: impl Iterator<Item = u32>) -> bool {
+        false
+    }
+
+    fn get(&self, _: u32, _: Remote, _: &UserBuf) -> bool {
+        false
+    }
+
+    fn put(&self, _: u32, _: &UserBuf, _: Remote) -> bool {
+        false
+    }
+}
+
+/// `MPI_Bcast`.
+pub(super) fn bcast(comm: MPI_Comm, data: Block, root: c_int) -> Option<Result> {
+    let short = ShortCall::on("MPI_Bcast", comm)?;
+    let (buffer, data) = ShortBuffer::of(data)?;
+    let what = CollectiveCall::Bcast { data, root: Root::Rank(short.is_rank(root)?) };
+    short.go(&what, (ShortBuffer::NONE, buffer), None)
+}
+
+/// A reduction in which each rank has both buffers, of `count` elements each: `what` makes the call of them, and of whether the
+/// operand is in the receive buffer.
+pub(super) fn reduction(
+    (call, comm): (&'static str, MPI_Comm),
+    operands: Operands,
+    count: i64,
+    what: impl FnOnce(TypedCount, bool) -> CollectiveCall<'static>,
+) -> Option<Result> {
+    let short = ShortCall::on(call, comm)?;
+    let operation = Operation::predefined_by(operands.op, operands.datatype)?;
+    let (recv, data) = ShortBuffer::of(Block::of(operands.recvbuf, count, operands.datatype))?;
+    let in_place = is_in_place(operands.sendbuf);
+    let send = if in_place { recv } else { operand(operands, count)? };
+    if !in_place && send.base == recv.base {
+        return None;
+    }
+    short.go(&what(data, in_place), (send, recv), Some(operation))
+}
+
+/// `MPI_Reduce`.
+pub(super) fn reduce(comm: MPI_Comm, operands: Operands, count: i64, root: c_int) -> Option<Result> {
+    let short = ShortCall::on("MPI_Reduce", comm)?;
+    let operation = Operation::predefined_by(operands.op, operands.datatype)?;
+    let root = short.is_rank(root)?;
+    let in_place = is_in_place(operands.sendbuf);
+    let (block, data) = match root == short.rank {
+        true => ShortBuffer::of(Block::of(operands.recvbuf, count, operands.datatype))?,
+        false => ShortBuffer::of(Block::of(operands.sendbuf, count, operands.datatype))?,
+    };
+    let send = if in_place { block } else { operand(operands, count)? };
+    if root == short.rank && !in_place && send.base == block.base {
+        return None;
+    }
+    let what = CollectiveCall::Reduce { data, in_place, commutative: true, root: Root::Rank(root) };
+    short.go(&what, (send, block), Some(operation))
+}
+
+/// `MPI_Gather`, unless the root's block is in place.
+pub(super) fn gather(comm: MPI_Comm, send: Block, recv: Block, root: c_int) -> Option<Result> {
+    let short = ShortCall::on("MPI_Gather", comm)?;
+    let root = short.is_rank(root)?;
+    let (from, own) = ShortBuffer::of(send)?;
+    let (into, all) = match root == short.rank {
+        true => ShortBuffer::of(recv)?,
+        false => (ShortBuffer::NONE, TypedCount::default()),
+    };
+    if from.base == into.base || from.base == into.block(short.rank, all.bytes()) {
+        return None;
+    }
+    let what = CollectiveCall::Gather { send: Some(own), recv: all, root: Root::Rank(root) };
+    short.go(&what, (from, into), None)
+}
+
+/// `MPI_Scatter`, unless the root's block is in place.
+pub(super) fn scatter(comm: MPI_Comm, send: Block, recv: Block, root: c_int) -> Option<Result> {
+    let short = ShortCall::on("MPI_Scatter", comm)?;
+    let root = short.is_rank(root)?;
+    let (into, own) = ShortBuffer::of(recv)?;
+    let (from, all) = match root == short.rank {
+        true => ShortBuffer::of(send)?,
+        false => (ShortBuffer::NONE, TypedCount::default()),
+    };
+    if into.base == from.base || into.base == from.block(short.rank, all.bytes()) {
+        return None;
+    }
+    let what = CollectiveCall::Scatter { send: all, recv: Some(own), root: Root::Rank(root) };
+    short.go(&what, (from, into), None)
+}
+
+/// `MPI_Allgather` and `MPI_Alltoall`: `what` makes the call of what a rank sends, unless that is in the receive buffer, and of what
+/// it receives from each.
+pub(super) fn exchange(
+    (call, comm): (&'static str, MPI_Comm),
+    (send, recv): (Block, Block),
+    what: impl FnOnce(Option<TypedCount>, TypedCount) -> CollectiveCall<'static>,
+) -> Option<Result> {
+    let short = ShortCall::on(call, comm)?;
+    let (into, all) = ShortBuffer::of(recv)?;
+    if is_in_place(send.buf) {
+        return short.go(&what(None, all), (into, into), None);
+    }
+    let (from, own) = ShortBuffer::of(send)?;
+    if from.base == into.base || from.base == into.block(short.rank, all.bytes()) {
+        return None;
+    }
+    short.go(&what(Some(own), all), (from, into), None)
+}
+
+/// `MPI_Allgatherv`.
+pub(super) fn allgatherv(comm: MPI_Comm, send: Block, recv: Blocks<'_>) -> Option<Result> {
+    let short = ShortCall::on("MPI_Allgatherv", comm)?;
+    let (into, recv) = ShortBuffer::of_blocks(&recv, short.size)?;
+    if is_in_place(send.buf) {
+        return short.go(&CollectiveCall::Allgatherv { send: None, recv }, (into, into), None);
+    }
+    let (from, own) = ShortBuffer::of(send)?;
+    let place = into.base.wrapping_offset(recv.in_recv(short.rank).offset as isize);
+    if from.base == into.base || from.base == place {
+        return None;
+    }
+    short.go(&CollectiveCall::Allgatherv { send: Some(own), recv }, (from, into), None)
+}
+
+/// `MPI_Alltoallv`, unless it is in place.
+pub(super) fn alltoallv(comm: MPI_Comm, send: Blocks<'_>, recv: Blocks<'_>) -> Option<Result> {
+    let short = ShortCall::on("MPI_Alltoallv", comm)?;
+    let (from, send) = ShortBuffer::of_blocks(&send, short.size)?;
+    let (into, recv) = ShortBuffer::of_blocks(&recv, short.size)?;
+    if from.base == into.base {
+        return None;
+    }
+    short.go(&CollectiveCall::Alltoallv { send: Some(send), recv }, (from, into), None)
+}
+
+#[inline(always)]
+fn operand(operands: Operands, count: i64) -> Option<ShortBuffer> {
+    ShortBuffer::of(Block::of(operands.sendbuf, count, operands.datatype)).map(|(buffer, _)| buffer)
+}
+
+#[inline(always)]
+fn is_in_place(buf: ChoiceBuf) -> bool {
+    buf.address() as usize == MPI_IN_PLACE
+}
