@@ -13,7 +13,7 @@ use crate::wire::{
     Ready, SPOILED, Want,
 };
 use tern_mem::UserBuf;
-use tern_transport::{AM_INLINE_BYTES_MAX, Header, Landing, Peer, Sink, Token, TransferError};
+use tern_transport::{AM_INLINE_BYTES_MAX, Header, Landing, Peer, Sink, Token, TransferError, WholeLanding};
 
 /// Bytes of a type signature before a message.
 const SIGNATURE_BYTES: usize = size_of::<u64>();
@@ -55,6 +55,17 @@ impl Sink for EngineCore {
             // Everything else is one line; a peer that sends more is not one of ours.
             _ => Landing::Nothing,
         }
+    }
+
+    #[inline]
+    fn whole(&mut self, from: Peer, header: &Header, len: usize) -> WholeLanding {
+        if header.kind != HeaderKind::Eager as u8 || header.flags != 0 || !can_match(header) {
+            return WholeLanding::Later(self.header(from, header, len));
+        }
+        if header.credits != 0 {
+            self.earn(from, header.credits);
+        }
+        self.eager_whole(from, header, len)
     }
 
     fn landed(&mut self, from: Peer, token: Token) {
@@ -281,15 +292,40 @@ impl EngineCore {
             return self.land_signed(from, header, len);
         }
         let envelope = envelope(header);
+        match self.posted.take(&envelope) {
+            Some(index) => self.land(index, from, &envelope, len),
+            None => self.land_unexpected(from, header, len),
+        }
+    }
+
+    /// A message of more than a line that is all at hand, in standard mode: the shortest way through.
+    fn eager_whole(&mut self, from: Peer, header: &Header, len: usize) -> WholeLanding {
+        let envelope = envelope(header);
         let Some(index) = self.posted.take(&envelope) else {
-            return self.land_unexpected(from, header, len);
+            return WholeLanding::Later(self.land_unexpected(from, header, len));
         };
+        if let Some((_, request)) = self.requests.at_mut(index)
+            && matches!(request.owner, RequestOwner::Caller)
+            && let Some(run) = request.buf.run_at_start(len)
+        {
+            request.peer = from;
+            request.status = Status::of(&envelope, len as u64);
+            request.state = RequestState::Done;
+            self.completions += 1;
+            self.owe(from, len);
+            return WholeLanding::Now(run);
+        }
+        WholeLanding::Later(self.land(index, from, &envelope, len))
+    }
+
+    /// In the buffer of a posted receive.
+    fn land(&mut self, index: u32, from: Peer, envelope: &Envelope, len: usize) -> Landing {
         let Some(id) = self.requests.id_at(index) else { return Landing::Nothing };
         let Some(request) = self.requests.get_mut(id) else { return Landing::Nothing };
         let taken = len.min(request.buf.len());
         request.state = RequestState::Lands;
         request.peer = from;
-        request.status = Status::of(&envelope, taken as u64);
+        request.status = Status::of(envelope, taken as u64);
         request.status.fault = fault(len as u64, request.buf.len() as u64, 0, 0, &self.types);
         let token = Token(u64::from(id.raw()) | (len as u64) << 32);
         Landing::Place { buf: request.buf.clone(), offset: 0, len: taken, token }

@@ -11,7 +11,7 @@ use crate::request::{RequestId, Status};
 use crate::send::StartedMessage;
 use crate::wire::HeaderKind;
 use tern_mem::{ContiguousBuf, UserBuf};
-use tern_transport::{Header, Landing, Peer, Sink, Token, TransferError, Transport};
+use tern_transport::{Header, Landing, Peer, Sink, Token, TransferError, Transport, WholeLanding};
 
 impl<T: Transport> Engine<T> {
     /// Starts a receive and polls until something arrives, so often at most and at least once. It is over if what arrives first
@@ -154,6 +154,14 @@ impl Sink for Direct<'_> {
         self.engine().header(from, header, len)
     }
 
+    #[inline]
+    fn whole(&mut self, from: Peer, header: &Header, len: usize) -> WholeLanding {
+        if let Some(run) = self.take_whole(from, header, len) {
+            return WholeLanding::Now(run);
+        }
+        self.engine().whole(from, header, len)
+    }
+
     fn landed(&mut self, from: Peer, token: Token) {
         self.engine().landed(from, token);
     }
@@ -188,6 +196,20 @@ impl Direct<'_> {
         self.core.took(from, header.credits, payload.len());
         self.got = Some(Status::of(&envelope, payload.len() as u64));
         true
+    }
+
+    /// The same of a longer one: where it goes.
+    #[inline(always)]
+    fn take_whole(&mut self, from: Peer, header: &Header, len: usize) -> Option<ContiguousBuf> {
+        let envelope = envelope(header);
+        let is_next = self.got.is_none() && self.posted.is_none() && self.pattern.fits(&envelope);
+        if !(is_plain(header) && is_next) || (self.others && self.core.posted.has_one_for(&envelope)) {
+            return None;
+        }
+        let run = self.buf.run_at_start(len)?;
+        self.core.took(from, header.credits, len);
+        self.got = Some(Status::of(&envelope, len as u64));
+        Some(run)
     }
 
     #[cold]

@@ -90,6 +90,25 @@ impl<T: Transport> Engine<T> {
         true
     }
 
+    /// As [`Engine::send_short`] by route, for a message of more bytes that goes by lines of memory.
+    #[inline]
+    pub fn send_run(&mut self, peer: Peer, envelope: Envelope, buf: ContiguousBuf) -> bool {
+        let Some(state) = self.core.peers.get(peer) else { return false };
+        let units = cost_units(buf.len());
+        if buf.len() > state.eager_bytes_max as usize || !state.backlog.is_empty() || state.credits < units {
+            return false;
+        }
+        let credits = state.owed_for_header();
+        let Envelope { context, source, tag } = envelope;
+        let header = Header { kind: HeaderKind::Eager as u8, flags: 0, credits, context, source, tag };
+        if !self.transport.send_run(peer, &header, buf) {
+            return false;
+        }
+        state.credits -= units;
+        state.gave_back(credits);
+        true
+    }
+
     /// The general case: a request, which goes at once if nothing is before it in the peer's FIFO and the transport has room.
     #[cold]
     fn send_by_request(

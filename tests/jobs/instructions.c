@@ -1,7 +1,7 @@
-/* Calls with 8 bytes whose instructions callgrind counts. Rank 0 makes fifty, and rank 1 makes its own only then, so
- * nobody polls in vain. The ranks take turns by two named pipes, since to wait in MPI would be counted or would take
- * messages early.
- * usage: instructions blocking|nonblocking|scan|bcast ROUNDS PIPE-THERE PIPE-BACK
+/* Calls with 8 bytes, or with 64 in two lines, whose instructions callgrind counts. Rank 0 makes fifty, and rank 1
+ * makes its own only then, so nobody polls in vain. The ranks take turns by two named pipes, since to wait in MPI would
+ * be counted or would take messages early.
+ * usage: instructions blocking|nonblocking|lines|scan|bcast ROUNDS PIPE-THERE PIPE-BACK
  */
 #include <fcntl.h>
 #include <mpi.h>
@@ -58,10 +58,25 @@ static void nonblocking(long i)
         fail();
 }
 
+static void in_lines(long i)
+{
+    long values[8] = {i, 0};
+    if (rank == 0)
+        MPI_Send(values, 8, MPI_LONG, 1, 7, MPI_COMM_WORLD);
+    else
+        MPI_Recv(values, 8, MPI_LONG, 0, 7, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    if (values[0] != i)
+        fail();
+}
+
 static const struct {
     const char *name;
     void (*call)(long);
-} modes[] = {{"blocking", blocking}, {"nonblocking", nonblocking}, {"scan", in_scans}, {"bcast", in_broadcasts}};
+} modes[] = {{"blocking", blocking},
+           {"nonblocking", nonblocking},
+           {"lines", in_lines},
+           {"scan", in_scans},
+           {"bcast", in_broadcasts}};
 
 static void make_all_calls(const char *mode)
 {

@@ -195,6 +195,15 @@ pub enum Landing {
     Nothing,
 }
 
+/// The answer to a message that is all at hand.
+#[derive(Debug)]
+pub enum WholeLanding {
+    /// The transport fills this memory before it asks for anything else. For the sink the message has landed.
+    Now(ContiguousBuf),
+    /// As [`Sink::header`] answers.
+    Later(Landing),
+}
+
 /// Who receives: the engine. Called only from within [`Transport::poll`].
 pub trait Sink {
     /// A whole active message whose payload fits in one cache line slot
@@ -202,6 +211,10 @@ pub trait Sink {
     fn short(&mut self, from: Peer, header: &Header, payload: &[u8]);
     /// The header of a longer message with `len` payload bytes: where must they land?
     fn header(&mut self, from: Peer, header: &Header, len: usize) -> Landing;
+    /// As [`Sink::header`], of a message all of whose payload the transport has at hand.
+    fn whole(&mut self, from: Peer, header: &Header, len: usize) -> WholeLanding {
+        WholeLanding::Later(self.header(from, header, len))
+    }
     /// The payload is in its place: the completion handler, run inline.
     fn landed(&mut self, from: Peer, token: Token);
     /// As [`Sink::landed`], but what is in the place is not the message: the peer could not read it, or this rank not write it.
@@ -244,6 +257,12 @@ pub trait Transport {
     #[inline]
     fn send_short_by_route(&mut self, peer: Peer, header: &Header, payload: ContiguousBuf) -> bool {
         self.send_short(peer, header, payload)
+    }
+
+    /// As [`Transport::send_short_by_route`], for a payload of more bytes that goes by lines of memory.
+    #[inline]
+    fn send_run(&mut self, _peer: Peer, _header: &Header, _payload: ContiguousBuf) -> bool {
+        false
     }
 
     /// The next message of `peer`, if it is here and such a one. It stays until [`Transport::pass_short`]. What has come from others, and

@@ -21,6 +21,12 @@ impl ContiguousBuf {
         ContiguousBuf { base, len }
     }
 
+    /// Where they begin.
+    #[inline(always)]
+    pub fn base(self) -> *mut u8 {
+        self.base
+    }
+
     /// Bytes.
     #[inline(always)]
     pub fn len(self) -> usize {
@@ -55,6 +61,16 @@ impl ContiguousBuf {
         // SAFETY: within the buffer, whose maker vouches for it; the caller vouches for `src`.
         unsafe { copy::copy(self.base, src, n) };
         true
+    }
+}
+
+impl UserBuf {
+    /// Its first `n` bytes, if it has so many and they are consecutive in memory.
+    #[inline]
+    pub fn run_at_start(&self, n: usize) -> Option<ContiguousBuf> {
+        let base = self.contiguous_at(0, n)?;
+        // SAFETY: within this buffer, whose maker has promised what that one's must.
+        Some(unsafe { ContiguousBuf::new(base, n) })
     }
 }
 

@@ -253,7 +253,8 @@ fn try_send_contiguous(process: &mut Process, message: &MessageArguments) -> boo
     if several() && engine.send_short::<true>(peer, envelope, buf) {
         return true;
     }
-    engine.send_at_once(Mode::Standard, peer, envelope, &UserBuf::from(buf))
+    engine.send_run(peer, envelope, buf)
+        || engine.send_at_once(Mode::Standard, peer, envelope, &UserBuf::from(buf))
 }
 
 /// Where a send goes. `None` if anything is wrong, or watched.

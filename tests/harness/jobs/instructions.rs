@@ -20,6 +20,9 @@ const BUDGETS: &[Budget] = &[
     Budget { mode: "nonblocking", function: "MPI_Irecv", instructions_max: 144 },
     // At both ranks: after a send, and after a receive that has its message yet to come.
     Budget { mode: "nonblocking", function: "MPI_Wait", instructions_max: 656 },
+    // 64 bytes, which are two lines.
+    Budget { mode: "lines", function: "MPI_Send", instructions_max: 405 },
+    Budget { mode: "lines", function: "MPI_Recv", instructions_max: 742 },
     // At both ranks, the lower of which is ahead.
     Budget { mode: "scan", function: "MPI_Scan", instructions_max: 1448 },
     Budget { mode: "bcast", function: "MPI_Bcast", instructions_max: 1116 },

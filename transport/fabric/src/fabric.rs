@@ -413,6 +413,16 @@ impl Transport for Fabric {
         }
     }
 
+    #[inline]
+    fn send_run(&mut self, peer: Peer, header: &Header, payload: ContiguousBuf) -> bool {
+        match (&mut self.shm, &mut self.network) {
+            _ if peer == self.me => false,
+            (Some(shm), _) => shm.send_run(peer, header, payload),
+            (None, Some(network)) => network.send_run(peer, header, payload),
+            (None, None) => false,
+        }
+    }
+
     #[inline(always)]
     fn next_short_by_route(&mut self, peer: Peer) -> Option<(Header, ShortPayload<'_>)> {
         match &mut self.shm {

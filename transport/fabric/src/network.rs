@@ -586,6 +586,12 @@ impl Network {
         memory.is_some_and(|(shm, index)| shm.send_short(index, header, payload))
     }
 
+    /// See [`Transport::send_run`].
+    pub(super) fn send_run(&mut self, peer: Peer, header: &Header, payload: ContiguousBuf) -> bool {
+        let memory = memory_to(&mut self.here, &mut self.pairs, peer);
+        memory.is_some_and(|(shm, index)| shm.send_run(index, header, payload))
+    }
+
     /// See [`Transport::next_short_by_route`]. It counts as a poll, so that sockets are looked at as often as without it.
     #[inline(always)]
     pub(super) fn next_short(&mut self, peer: Peer) -> Option<(Header, ShortPayload<'_>)> {

@@ -11,9 +11,13 @@ pub const LINE_BYTES: usize = 64;
 /// takes lines away from under the writer; one that waits for all of them begins too late (docs/decisions/0008-lines-overlap.md).
 pub const LINES_AHEAD: u32 = 8;
 
-/// The same where payloads go by cells rather than by the kernel: a cell's one mark for all of its lines costs less than a mark in
-/// each (docs/performance/constants.md).
-pub const LINES_BEFORE_CELLS_PAYLOAD_BYTES_MAX: usize = HEAD_PAYLOAD_BYTES + 3 * MORE_PAYLOAD_BYTES;
+/// Bytes of a message whose lines are all there with the first one.
+pub const LINES_WHOLE_PAYLOAD_BYTES_MAX: usize =
+    HEAD_PAYLOAD_BYTES + LINES_AHEAD as usize * MORE_PAYLOAD_BYTES;
+
+/// Bytes of a message that goes by lines where payloads go by cells rather than by the kernel: one whose lines are not all there with
+/// the first costs more than a cell's one mark for all of its lines (docs/decisions/0040-messages-at-hand-land-at-once.md).
+pub const LINES_BEFORE_CELLS_PAYLOAD_BYTES_MAX: usize = LINES_WHOLE_PAYLOAD_BYTES_MAX;
 
 /// Bytes of a message from which cells are taken in turn. By the time a cell is used again, its lines
 /// have left both cores' own caches for the one that they share, from where they come several times as fast.

@@ -4,21 +4,21 @@ use std::ops::Range;
 use std::sync::atomic::Ordering;
 use std::time::Instant;
 
-use tern_mem::{UserBuf, copy_between_cores};
+use tern_mem::{ContiguousBuf, UserBuf, copy_between_cores};
 
 use super::bell::PeerBell;
 use super::cells::CellPool;
 use super::inbox::{Inbox, Queued};
 use super::path_tuner::PathTuner;
 use super::queue::QueueLink;
-use super::ring::{CellName, LineMark, MessageShape, RingReader, lines_for};
+use super::ring::{CellName, LineHead, LineMark, MessageShape, RingReader, lines_for};
 use super::segment::Segment;
 use super::store_tuner::nanoseconds;
 use crate::limits::{
-    BURST_LINES, CELL_PIECE_BYTES_MIN, HEAD_PAYLOAD_BYTES, LINES_AHEAD, MESSAGE_CELLS_MAX,
-    MORE_PAYLOAD_BYTES, POLL_BUDGET,
+    BURST_LINES, CELL_PIECE_BYTES_MIN, HEAD_PAYLOAD_BYTES, LINES_AHEAD, LINES_WHOLE_PAYLOAD_BYTES_MAX,
+    MESSAGE_CELLS_MAX, MORE_PAYLOAD_BYTES, POLL_BUDGET,
 };
-use tern_transport::{Header, Landing, Peer, Sink, Token};
+use tern_transport::{Header, Landing, Peer, Sink, Token, WholeLanding};
 
 /// The ring that one peer has opened to this rank.
 pub(crate) struct IncomingRing {
@@ -148,12 +148,44 @@ impl IncomingRing {
         (1..lines_for(len).min(1 + LINES_AHEAD)).for_each(|line| self.ring.expect(line));
         let head = self.ring.head(mark);
         self.advance();
-        let place = PayloadPlace::ask(self.from, &head.header, len, sink);
+        let landing = match len <= LINES_WHOLE_PAYLOAD_BYTES_MAX {
+            true => sink.whole(self.from, &head.header, len),
+            false => WholeLanding::Later(sink.header(self.from, &head.header, len)),
+        };
+        let landing = match landing {
+            WholeLanding::Now(run) => return self.take_whole(&head, run),
+            WholeLanding::Later(landing) => landing,
+        };
+        let place = PayloadPlace::of(landing, len);
         if let Some(place) = &place {
             // SAFETY: the payload of a first line has so many bytes.
             unsafe { place.put(0, head.payload().as_ptr(), HEAD_PAYLOAD_BYTES) };
         }
         self.take_more(MessageInProgress { by_cells: false, place, len, taken: HEAD_PAYLOAD_BYTES }, sink);
+    }
+
+    /// The rest of a message whose lines have all come.
+    fn take_whole(&mut self, head: &LineHead, run: ContiguousBuf) {
+        let (base, len) = (run.base(), run.len());
+        // SAFETY: the run has more bytes than a first line, and nobody else uses it before this has ended.
+        unsafe { base.copy_from_nonoverlapping(head.payload().as_ptr(), HEAD_PAYLOAD_BYTES) };
+        let mut taken = HEAD_PAYLOAD_BYTES;
+        while taken < len {
+            let n = (len - taken).min(MORE_PAYLOAD_BYTES);
+            let is_here = self.ring.more(|from| match n {
+                // SAFETY: so many bytes of the run are left, and a further line has as many; a copy of constant length.
+                MORE_PAYLOAD_BYTES => unsafe { base.add(taken).copy_from(from, MORE_PAYLOAD_BYTES) },
+                // SAFETY: as above, for fewer.
+                _ => unsafe { base.add(taken).copy_from(from, n) },
+            });
+            if !is_here {
+                // A broken peer; what it still sends of the message is dropped.
+                self.in_progress = Some(MessageInProgress { by_cells: false, place: None, len, taken });
+                return;
+            }
+            taken += n;
+            self.advance();
+        }
     }
 
     /// As many further lines as have come.
@@ -291,18 +323,22 @@ fn take_first_piece(
         hand_over(from, header, &copy[..len], sink);
         return None;
     }
-    let place = PayloadPlace::ask(from, header, len, sink);
     if first < len {
+        let place = PayloadPlace::of(sink.header(from, header, len), len);
         let mut in_progress = MessageInProgress { by_cells: true, place, len, taken: 0 };
         in_progress.take_piece(side, (from, name), first);
         return Some(in_progress);
     }
+    let (place, is_told) = match sink.whole(from, header, len) {
+        WholeLanding::Now(run) => (Some(PayloadPlace::all_of(run)), true),
+        WholeLanding::Later(landing) => (PayloadPlace::of(landing, len), false),
+    };
     if let Some(place) = &place {
         side.take_out((from, name), 0..len, place, 0);
         side.path_tuner.by_cells_came(from, len);
     }
     side.cells.emptied(side.segment, from, name);
-    if let Some(place) = place {
+    if let Some(place) = place.filter(|_| !is_told) {
         sink.landed(from, place.token);
     }
     None
@@ -352,9 +388,15 @@ pub(crate) struct PayloadPlace {
 }
 
 impl PayloadPlace {
-    /// The sink's answer to a message's header.
-    pub(crate) fn ask(from: Peer, header: &Header, len: usize, sink: &mut impl Sink) -> Option<PayloadPlace> {
-        match sink.header(from, header, len) {
+    /// All of a message goes to one run of memory, of which the sink wants to hear nothing more.
+    fn all_of(run: ContiguousBuf) -> PayloadPlace {
+        let (base, len) = (run.base(), run.len());
+        PayloadPlace { buf: run.into(), run: Some(base), offset: 0, len, token: Token(0) }
+    }
+
+    /// The sink's answer to the header of a message of so many bytes.
+    pub(crate) fn of(landing: Landing, len: usize) -> Option<PayloadPlace> {
+        match landing {
             Landing::Place { buf, offset, len: wanted, token } => {
                 let run = if wanted == len { buf.contiguous_at(offset, len) } else { None };
                 Some(PayloadPlace { buf, run, offset, len: wanted, token })

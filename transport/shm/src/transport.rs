@@ -475,6 +475,20 @@ impl Transport for Shm {
         true
     }
 
+    #[inline]
+    fn send_run(&mut self, peer: Peer, header: &Header, payload: ContiguousBuf) -> bool {
+        let (run, len) = (payload.base(), payload.len());
+        let is_in_lines = len > HEAD_PAYLOAD_BYTES && len <= self.lines_bytes_max;
+        let Some(to) = self.outgoing.get_mut(peer as usize).filter(|_| is_in_lines) else { return false };
+        if !to.ring.reserve(lines_for(len)) {
+            return false;
+        }
+        // SAFETY: the run has `len` bytes; the ring asks for no more than that and each line has room for.
+        to.ring.push_lines(header, len, |to, offset, n| unsafe { run.add(offset).copy_to(to, n) });
+        to.bell.sent();
+        true
+    }
+
     #[inline(always)]
     fn next_short(&mut self, peer: Peer) -> Option<(Header, ShortPayload<'_>)> {
         self.incoming_from(peer)?.ring.next_short()
