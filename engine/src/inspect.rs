@@ -23,13 +23,19 @@ impl<T: Transport> Engine<T> {
         occupied.filter(|(_, request)| !request.is_done()).map(|(id, request)| (id, Description::of(request)))
     }
 
-    /// A request under way in whose buffer an address lies, and where that begins.
+    /// A request under way in whose buffer an address lies, and where that begins. If there is none, a receive that has ended: a message
+    /// that is all at hand lands just then.
     pub fn pending_at(&self, address: usize, places_max: usize) -> Option<(usize, Description)> {
-        let occupied = self.core.requests.occupied(places_max);
-        occupied.filter(|(_, request)| !request.is_done()).find_map(|(_, request)| {
+        let all = || self.core.requests.occupied(places_max).map(|(_, request)| request);
+        let at = |request: &EngineRequest| {
             let (base, len) = request.buf.as_contiguous()?;
             (base..base.saturating_add(len)).contains(&address).then(|| (base, Description::of(request)))
-        })
+        };
+        let ended = |request: &EngineRequest| {
+            let (base, of) = at(request)?;
+            Some((base, Description { receive: true, peer: request.pattern.source, ..of }))
+        };
+        all().filter(|request| !request.is_done()).find_map(at).or_else(|| all().find_map(ended))
     }
 
     /// Whether a receive has met its message and is not complete: its buffer may be written at any time.

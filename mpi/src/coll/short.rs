@@ -1,8 +1,8 @@
 //! Short blocking collectives on elements of predefined types, over the memory that the ranks share.
 //!
-//! They take the steps that [`super::shm`] takes, with nothing prepared but what these need: no schedule, no types, no peers. Whatever
-//! is not as simple answers `None` and goes the long way, and so do wrong calls, of which that one tells. Ranks of one call
-//! may go different ways: its mark and its method are the same on both.
+//! They take the steps that [`super::shm`] takes, with nothing prepared but what these need: no schedule, no types, no peers. Whatever is
+//! not as simple answers `None` and goes the general way. So do wrong calls, of which that way tells. Ranks of one call may go
+//! different ways: its mark and its method are the same on both (docs/decisions/0039-a-short-way-for-short-collectives.md).
 
 use super::operation::Operation;
 use super::reduce::Operands;
@@ -90,6 +90,7 @@ struct ShortCall {
 }
 
 impl ShortCall {
+    /// Such a call; `None` if it is another.
     #[inline(always)]
     fn on(call: &'static str, comm: MPI_Comm) -> Option<ShortCall> {
         let process = enter();
@@ -102,8 +103,9 @@ impl ShortCall {
         has_buffer.then_some(ShortCall { process, call, comm, rank, size })
     }
 
+    /// The root, if there is such a rank.
     #[inline(always)]
-    fn is_rank(&self, root: c_int) -> Option<u32> {
+    fn root(&self, root: c_int) -> Option<u32> {
         u32::try_from(root).ok().filter(|&root| root < self.size)
     }
 
@@ -227,7 +229,7 @@ impl CallHost for ShortHost {
 pub(super) fn bcast(comm: MPI_Comm, data: Block, root: c_int) -> Option<Result> {
     let short = ShortCall::on("MPI_Bcast", comm)?;
     let (buffer, data) = ShortBuffer::of(data)?;
-    let what = CollectiveCall::Bcast { data, root: Root::Rank(short.is_rank(root)?) };
+    let what = CollectiveCall::Bcast { data, root: Root::Rank(short.root(root)?) };
     short.go(&what, (ShortBuffer::NONE, buffer), None)
 }
 
@@ -254,7 +256,7 @@ pub(super) fn reduction(
 pub(super) fn reduce(comm: MPI_Comm, operands: Operands, count: i64, root: c_int) -> Option<Result> {
     let short = ShortCall::on("MPI_Reduce", comm)?;
     let operation = Operation::predefined_by(operands.op, operands.datatype)?;
-    let root = short.is_rank(root)?;
+    let root = short.root(root)?;
     let in_place = is_in_place(operands.sendbuf);
     let (block, data) = match root == short.rank {
         true => ShortBuffer::of(Block::of(operands.recvbuf, count, operands.datatype))?,
@@ -271,7 +273,7 @@ pub(super) fn reduce(comm: MPI_Comm, operands: Operands, count: i64, root: c_int
 /// `MPI_Gather`, unless the root's block is in place.
 pub(super) fn gather(comm: MPI_Comm, send: Block, recv: Block, root: c_int) -> Option<Result> {
     let short = ShortCall::on("MPI_Gather", comm)?;
-    let root = short.is_rank(root)?;
+    let root = short.root(root)?;
     let (from, own) = ShortBuffer::of(send)?;
     let (into, all) = match root == short.rank {
         true => ShortBuffer::of(recv)?,
@@ -287,7 +289,7 @@ pub(super) fn gather(comm: MPI_Comm, send: Block, recv: Block, root: c_int) -> O
 /// `MPI_Scatter`, unless the root's block is in place.
 pub(super) fn scatter(comm: MPI_Comm, send: Block, recv: Block, root: c_int) -> Option<Result> {
     let short = ShortCall::on("MPI_Scatter", comm)?;
-    let root = short.is_rank(root)?;
+    let root = short.root(root)?;
     let (into, own) = ShortBuffer::of(recv)?;
     let (from, all) = match root == short.rank {
         true => ShortBuffer::of(send)?,

@@ -1,6 +1,6 @@
 //! Sinks between a transport and the fabric's caller: most of what comes is passed on as it is.
 
-use tern_transport::{Header, Landing, Peer, Sink, Token, TransferError};
+use tern_transport::{Header, Landing, Peer, Sink, Token, TransferError, WholeLanding};
 
 /// Methods of [`Sink`] that pass on to the sink in field `sink`.
 macro_rules! pass_on {
@@ -53,6 +53,11 @@ impl<S: Sink, F: Fn(Peer) -> Peer> Sink for Renumbered<'_, S, F> {
 
     fn header(&mut self, from: Peer, header: &Header, len: usize) -> Landing {
         self.sink.header((self.number)(from), header, len)
+    }
+
+    #[inline]
+    fn whole(&mut self, from: Peer, header: &Header, len: usize) -> WholeLanding {
+        self.sink.whole((self.number)(from), header, len)
     }
 
     fn landed(&mut self, from: Peer, token: Token) {
