@@ -86,6 +86,13 @@ impl<'a> ShmRank<'a> {
         bytes_of(self.scheduler.write(self.rank, at, bytes), bytes, self.prices.store)
     }
 
+    /// What it takes that the kernel copies from or to another rank's memory.
+    fn copies_by_kernel(&self, len: u64) {
+        let bytes = share_of(self.prices.get_bytes, len, self.call_bytes.max(len));
+        self.scheduler.got(self.rank, len);
+        self.scheduler.charge(self.rank, self.prices.get + bytes);
+    }
+
     fn reduces(&self, operands: [&Operand<'_>; 2], out: &Operand<'_>, count: u64) {
         let bytes = (count * self.element_bytes) as usize;
         let comes: Picos = operands.iter().map(|operand| self.read(operand.address().addr(), bytes)).sum();
@@ -153,9 +160,7 @@ impl CallHost for ShmRank<'_> {
     }
 
     fn get(&self, rank: u32, from: Remote, into: &UserBuf) -> bool {
-        let bytes = share_of(self.prices.get_bytes, from.len, self.call_bytes.max(from.len));
-        self.scheduler.got(self.rank, from.len);
-        self.scheduler.charge(self.rank, self.prices.get + bytes);
+        self.copies_by_kernel(from.len);
         if self.real {
             let memory = self.memory.lock().unwrap_or_else(PoisonError::into_inner);
             memory.copy_from(rank, from, into);
@@ -164,9 +169,7 @@ impl CallHost for ShmRank<'_> {
     }
 
     fn put(&self, rank: u32, from: &UserBuf, into: Remote) -> bool {
-        let bytes = share_of(self.prices.get_bytes, into.len, self.call_bytes.max(into.len));
-        self.scheduler.got(self.rank, into.len);
-        self.scheduler.charge(self.rank, self.prices.get + bytes);
+        self.copies_by_kernel(into.len);
         if self.real {
             let memory = self.memory.lock().unwrap_or_else(PoisonError::into_inner);
             memory.copy_to(rank, from, into);
