@@ -185,12 +185,18 @@ impl Sink for Direct<'_> {
 }
 
 impl Direct<'_> {
+    /// Whether it is plain and the one that is waited for, if nobody else waits for it.
+    #[inline(always)]
+    fn is_next(&self, header: &Header, envelope: &Envelope) -> bool {
+        let waits = self.got.is_none() && self.posted.is_none();
+        is_plain(header) && waits && self.pattern.fits(envelope)
+    }
+
     /// Takes a message if it is plain and the one that is waited for; nobody else may wait for it. Whether it was.
     #[inline(always)]
     fn take(&mut self, from: Peer, header: &Header, payload: &[u8]) -> bool {
         let envelope = envelope(header);
-        let is_next = self.got.is_none() && self.posted.is_none() && self.pattern.fits(&envelope);
-        if !(is_plain(header) && is_next && self.buf.write_to_contiguous(payload)) {
+        if !(self.is_next(header, &envelope) && self.buf.write_to_contiguous(payload)) {
             return false;
         }
         self.core.took(from, header.credits, payload.len());
@@ -202,8 +208,7 @@ impl Direct<'_> {
     #[inline(always)]
     fn take_whole(&mut self, from: Peer, header: &Header, len: usize) -> Option<ContiguousBuf> {
         let envelope = envelope(header);
-        let is_next = self.got.is_none() && self.posted.is_none() && self.pattern.fits(&envelope);
-        if !(is_plain(header) && is_next) || (self.others && self.core.posted.has_one_for(&envelope)) {
+        if !self.is_next(header, &envelope) || (self.others && self.core.posted.has_one_for(&envelope)) {
             return None;
         }
         let run = self.buf.run_at_start(len)?;

@@ -76,8 +76,7 @@ impl<T: Transport> Engine<T> {
             return false;
         }
         let credits = state.owed_for_header();
-        let Envelope { context, source, tag } = envelope;
-        let header = Header { kind: HeaderKind::Eager as u8, flags: 0, credits, context, source, tag };
+        let header = plain_header(envelope, credits);
         let sent = match BY_ROUTE {
             false => self.transport.send_short(peer, &header, buf),
             true => self.transport.send_short_by_route(peer, &header, buf),
@@ -99,8 +98,7 @@ impl<T: Transport> Engine<T> {
             return false;
         }
         let credits = state.owed_for_header();
-        let Envelope { context, source, tag } = envelope;
-        let header = Header { kind: HeaderKind::Eager as u8, flags: 0, credits, context, source, tag };
+        let header = plain_header(envelope, credits);
         if !self.transport.send_run(peer, &header, buf) {
             return false;
         }
@@ -263,4 +261,11 @@ pub(crate) fn message<'a>(
         tag: envelope.tag,
     };
     Am { header, extended, body, offset: 0, len: body.len() }
+}
+
+/// Of a message that asks for nothing else.
+#[inline(always)]
+fn plain_header(envelope: Envelope, credits: u16) -> Header {
+    let Envelope { context, source, tag } = envelope;
+    Header { kind: HeaderKind::Eager as u8, flags: 0, credits, context, source, tag }
 }

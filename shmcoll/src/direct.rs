@@ -29,9 +29,9 @@ impl<S: CallHost> ShmCall<'_, S> {
         if !self.all_say(told) {
             return Ok(false);
         }
-        let copied = self.others().map(|rank| wanted(rank).into.len()).sum();
         let fetched = self.read_in_turns(|rank| self.fetch(told, rank, &wanted(rank)));
-        self.copied = copied;
+        // All blocks are as long.
+        self.copied = self.others().next().map_or(0, |rank| self.of_all_others(wanted(rank).into.len()));
         let ended = self.sync_with(u64::from(fetched))?;
         Ok(self.all_say(ended))
     }
@@ -75,7 +75,7 @@ impl<S: CallHost> ShmCall<'_, S> {
     }
 
     /// Whether the kernel lets each rank reach all others' memory: all tell each other once.
-    pub(crate) fn all_reach(&mut self) -> CallResult<bool> {
+    fn all_reach(&mut self) -> CallResult<bool> {
         if let Some(known) = self.shm_comm.all_reach() {
             return Ok(known);
         }
@@ -85,14 +85,17 @@ impl<S: CallHost> ShmCall<'_, S> {
         Ok(all)
     }
 
-    /// At the root: each other rank moves its block of so many bytes to or from `all` itself. False, at all ranks alike, if `all` is
-    /// not flat; then nothing has been moved.
+    /// At the root: each other rank moves its block of so many bytes to or from `all` itself. False, at all ranks alike, if the kernel does
+    /// not let them, or `all` is not flat; then nothing has been moved.
     pub(crate) fn offer(
         &mut self,
         all: &UserBuf,
         bytes: usize,
         meanwhile: impl FnOnce(&Self),
     ) -> CallResult<bool> {
+        if !self.all_reach()? {
+            return Ok(false);
+        }
         self.copied = self.of_all_others(bytes);
         let base = all.as_contiguous().map_or(0, |(base, _)| base as u64);
         let eager = self.shm_comm.begin_eager_payload();
@@ -119,6 +122,9 @@ impl<S: CallHost> ShmCall<'_, S> {
         root: u32,
         mover: impl FnOnce(&S, Remote) -> bool,
     ) -> CallResult<bool> {
+        if !self.all_reach()? {
+            return Ok(false);
+        }
         // The others may not have ended the call before.
         self.copied = self.of_all_others(own.len());
         let eager = self.shm_comm.begin_eager_payload();

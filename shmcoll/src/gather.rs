@@ -26,8 +26,7 @@ impl<S: CallHost> ShmCall<'_, S> {
                 call.host.copy(own, 0, &all, place, bytes);
             }
         };
-        let is_direct = gathers_directly(bytes, self.size()) && self.all_reach()?;
-        if is_direct && self.offer(&all, bytes, keep)? {
+        if gathers_directly(bytes, self.size()) && self.offer(&all, bytes, keep)? {
             return Ok(());
         }
         self.take_contributions(&all, bytes)?;
@@ -37,8 +36,9 @@ impl<S: CallHost> ShmCall<'_, S> {
 
     /// At another rank.
     fn gather_there(&mut self, own: &UserBuf, root: u32) -> CallResult {
-        let is_direct = gathers_directly(own.len(), self.size()) && self.all_reach()?;
-        if is_direct && self.accept(own, root, |host, there| host.put(root, own, there))? {
+        if gathers_directly(own.len(), self.size())
+            && self.accept(own, root, |host, there| host.put(root, own, there))?
+        {
             return Ok(());
         }
         self.contribute(own)
@@ -102,8 +102,7 @@ impl<S: CallHost> ShmCall<'_, S> {
                 call.host.copy(&all, place, own, 0, bytes);
             }
         };
-        let is_direct = scatters_directly(bytes, self.size()) && self.all_reach()?;
-        if is_direct && self.offer(&all, bytes, keep)? {
+        if scatters_directly(bytes, self.size()) && self.offer(&all, bytes, keep)? {
             return Ok(());
         }
         self.publish_blocks(&all, bytes)?;
@@ -113,8 +112,9 @@ impl<S: CallHost> ShmCall<'_, S> {
 
     /// At another rank.
     fn scatter_there(&mut self, own: &UserBuf, root: u32) -> CallResult {
-        let is_direct = scatters_directly(own.len(), self.size()) && self.all_reach()?;
-        if is_direct && self.accept(own, root, |host, there| host.get(root, there, own))? {
+        if scatters_directly(own.len(), self.size())
+            && self.accept(own, root, |host, there| host.get(root, there, own))?
+        {
             return Ok(());
         }
         self.take_published(own, root)

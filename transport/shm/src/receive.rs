@@ -149,12 +149,11 @@ impl IncomingRing {
         let head = self.ring.head(mark);
         self.advance();
         let landing = match len <= LINES_WHOLE_PAYLOAD_BYTES_MAX {
-            true => sink.whole(self.from, &head.header, len),
-            false => WholeLanding::Later(sink.header(self.from, &head.header, len)),
-        };
-        let landing = match landing {
-            WholeLanding::Now(run) => return self.take_whole(&head, run),
-            WholeLanding::Later(landing) => landing,
+            true => match sink.whole(self.from, &head.header, len) {
+                WholeLanding::Now(run) => return self.take_whole(&head, run),
+                WholeLanding::Later(landing) => landing,
+            },
+            false => sink.header(self.from, &head.header, len),
         };
         let place = PayloadPlace::of(landing, len);
         if let Some(place) = &place {

@@ -320,6 +320,15 @@ impl RingWriter {
         (0..lines).for_each(|line| hints::will_write(self.memory.line(self.at.position.wrapping_add(line))));
     }
 
+    /// As [`RingWriter::push_lines`], of a payload that is one run of memory.
+    ///
+    /// # Safety
+    /// `len` bytes must be readable at `run`.
+    pub(crate) unsafe fn push_run(&mut self, header: &Header, run: *const u8, len: usize) {
+        // SAFETY: no more is asked for than so many bytes, and than each line has room for.
+        self.push_lines(header, len, |to, offset, n| unsafe { run.add(offset).copy_to(to, n) });
+    }
+
     #[inline(always)]
     fn push_more(&mut self, n: usize, fill: impl FnOnce(*mut u8)) -> *const Line {
         debug_assert!(n <= MORE_PAYLOAD_BYTES);

@@ -267,8 +267,8 @@ impl Shm {
             // SAFETY: a line has room for as many bytes.
             to.ring.push_line(&am.header, len, |to| unsafe { am.write_payload(to, 0, len) });
         } else if let Some(run) = am.run() {
-            // SAFETY: the payload is one run of `len` bytes; the ring asks for no more than that and each line has room for.
-            to.ring.push_lines(&am.header, len, |to, offset, n| unsafe { run.add(offset).copy_to(to, n) });
+            // SAFETY: the payload is one run of `len` bytes.
+            unsafe { to.ring.push_run(&am.header, run, len) };
         } else {
             // SAFETY: the ring asks for no more than each line has room for.
             to.ring.push_lines(&am.header, len, |to, offset, n| unsafe { am.write_payload(to, offset, n) });
@@ -483,8 +483,8 @@ impl Transport for Shm {
         if !to.ring.reserve(lines_for(len)) {
             return false;
         }
-        // SAFETY: the run has `len` bytes; the ring asks for no more than that and each line has room for.
-        to.ring.push_lines(header, len, |to, offset, n| unsafe { run.add(offset).copy_to(to, n) });
+        // SAFETY: the run has `len` bytes.
+        unsafe { to.ring.push_run(header, run, len) };
         to.bell.sent();
         true
     }
