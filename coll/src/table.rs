@@ -142,6 +142,12 @@ const FAR_AT_ONCE: u64 = FAR_SEGMENT_BYTES;
 /// two cores take every packet once for each receiver: a table of the user's can say so.
 pub const TABLE: &[TableRow] = &complete();
 
+/// Whether any call among at most so many nodes may go by multicast: by `rows`, which come first, or by [`TABLE`].
+pub fn may_multicast(rows: &[TableRow], nodes: u32) -> bool {
+    let among = |row: &TableRow| row.nodes.min <= u64::from(nodes);
+    rows.iter().chain(TABLE).any(|row| row.choice.algorithm == Algorithm::Multicast && among(row))
+}
+
 /// The rows of [`TABLE`], without those of reduce_scatter_block: they are the ones of reduce_scatter.
 const ROWS: &[TableRow] = &[
     far(Collective::Barrier, ANY, Algorithm::Multicast).nodes_min(12),
@@ -491,6 +497,15 @@ mod tests {
 
     fn chosen(rows: &[TableRow], query: Query) -> Algorithm {
         select(rows, &query).algorithm
+    }
+
+    #[test]
+    fn few_nodes_multicast_only_by_a_row_of_the_users() {
+        assert_eq!([1, 2, 3, 12].map(|nodes| may_multicast(&[], nodes)), [false, false, true, true]);
+        let rows = parse("allreduce any any any multicast\n").unwrap();
+        assert!(may_multicast(&rows, 2));
+        let rows = parse("allreduce any any 5- multicast\n").unwrap();
+        assert!(!may_multicast(&rows, 2));
     }
 
     #[test]

@@ -319,22 +319,25 @@ mod tests {
     #[test]
     fn only_jobs_on_several_machines_ask() {
         let config = TransportConfig::default();
-        assert_eq!(wanted(&config, 4, 2), MulticastVerdict::Open);
-        assert!(matches!(wanted(&config, 4, 1), MulticastVerdict::Unasked(_)));
-        assert!(matches!(
-            wanted(&TransportConfig { multicast: Medium::Off, ..config }, 4, 2),
-            MulticastVerdict::Unasked(_)
-        ));
+        let by_table = |config: &TransportConfig, size, hosts| wanted(config, size, hosts, &[]);
+        let is_unasked = |verdict| matches!(verdict, MulticastVerdict::Unasked(_));
+        assert_eq!(by_table(&config, 4, 3), MulticastVerdict::Open);
+        assert!(is_unasked(by_table(&config, 4, 1)));
+        assert!(is_unasked(by_table(&TransportConfig { multicast: Medium::Off, ..config }, 4, 3)));
         let mut secret = config;
         secret.tcp.encrypt = true;
-        assert!(matches!(wanted(&secret, 4, 2), MulticastVerdict::Unasked(_)));
-        assert_eq!(
-            wanted(&TransportConfig { transport: TransportSetting::Urtp, ..config }, 2, 1),
-            MulticastVerdict::Open
-        );
-        assert!(matches!(
-            wanted(&TransportConfig { transport: TransportSetting::Urtp, ..secret }, 2, 1),
-            MulticastVerdict::Fails(_)
-        ));
+        assert!(is_unasked(by_table(&secret, 4, 3)));
+        let packets = TransportConfig { transport: TransportSetting::Urtp, ..config };
+        assert_eq!(by_table(&packets, 2, 1), MulticastVerdict::Open);
+        let both = TransportConfig { transport: TransportSetting::Urtp, ..secret };
+        assert!(matches!(by_table(&both, 2, 1), MulticastVerdict::Fails(_)));
+    }
+
+    #[test]
+    fn two_nodes_ask_if_a_row_of_the_users_wants_multicasts() {
+        let config = TransportConfig::default();
+        assert!(matches!(wanted(&config, 4, 2, &[]), MulticastVerdict::Unasked(_)));
+        let rows = tern_coll::table::parse("bcast any any any multicast").unwrap();
+        assert_eq!(wanted(&config, 4, 2, &rows), MulticastVerdict::Open);
     }
 }

@@ -174,7 +174,7 @@ pub(crate) fn attach(process: &mut Process) -> Result {
     process.waiting.settle(&fabric, &job.cores, &environment);
     process.checks = Checks::of(&environment);
     process.coll.settle(&environment.transport);
-    process.multicast.settle(&environment.transport, &job);
+    process.multicast.settle(&environment.transport, &job, &process.coll.rows);
     process.objects.windows.settle(&environment);
     process.objects.files.settings = environment.files;
     let stats = environment.stats;

@@ -2,6 +2,8 @@
 
 use crate::limits::MULTICAST_RANKS_MAX;
 use std::net::IpAddr;
+use tern_coll::TableRow;
+use tern_coll::table::may_multicast;
 use tern_transport::{Medium, TransportConfig, TransportSetting};
 
 /// What has been found out.
@@ -37,8 +39,8 @@ impl MulticastRoute {
 /// Why no job has both `TERN_TRANSPORT=urtp` and `TERN_ENCRYPT=1`.
 pub(super) const IN_CLEAR: &str = "its datagrams are authenticated, but not encrypted as TERN_ENCRYPT=1 asks";
 
-/// Whether a job asks at all.
-pub(crate) fn wanted(config: &TransportConfig, size: u32, hosts: u32) -> MulticastVerdict {
+/// Whether a job asks at all. `rows` come before the built-in choice of algorithms.
+pub(crate) fn wanted(config: &TransportConfig, size: u32, hosts: u32, rows: &[TableRow]) -> MulticastVerdict {
     if size == 1 {
         return MulticastVerdict::Unasked("there is one rank");
     }
@@ -52,6 +54,10 @@ pub(crate) fn wanted(config: &TransportConfig, size: u32, hosts: u32) -> Multica
         // Packets are authenticated, but everybody on the network can read them.
         _ if config.tcp.encrypt => MulticastVerdict::Unasked("TERN_ENCRYPT=1"),
         _ if hosts < 2 => MulticastVerdict::Unasked("all ranks are on one node"),
+        // To ask takes every rank two sockets, and all of them some turns.
+        _ if !may_multicast(rows, hosts) => {
+            MulticastVerdict::Unasked("connections serve so few nodes as well")
+        }
         _ if size > MULTICAST_RANKS_MAX => MulticastVerdict::Unasked("there are too many ranks"),
         _ => MulticastVerdict::Open,
     }

@@ -140,8 +140,8 @@ impl MulticastState {
     }
 
     /// As the settings and the job want it.
-    pub(crate) fn settle(&mut self, transport: &TransportConfig, job: &Job) {
-        self.verdict = multicast::wanted(transport, job.size, job.hosts);
+    pub(crate) fn settle(&mut self, transport: &TransportConfig, job: &Job, rows: &[tern_coll::TableRow]) {
+        self.verdict = multicast::wanted(transport, job.size, job.hosts, rows);
         self.medium = transport.multicast;
     }
 }
