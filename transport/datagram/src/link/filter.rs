@@ -3,6 +3,8 @@
 //! Dropped are packets of other jobs, own copies that multicast brings back, and multicasts that do not address this rank.
 //! Nothing here is about safety: what passes is judged again, by its tag as well.
 //!
+//! A socket begins with a filter that looks at the first segment alone. It gets the whole one when multicasts begin that may be for others.
+//!
 //! Segments that were sent or have come together are one datagram for the filter; one segment for this rank lets all of
 //! them pass. All are of one sender, so the job and the sender are looked at once.
 
@@ -38,9 +40,19 @@ const DROP: u32 = 0;
 impl WantedPackets {
     /// The program. A load beyond the end of the datagram drops it, so it needs no look at the length.
     pub(crate) fn program(self) -> Vec<SockFilter> {
+        self.program_for(SEGMENTS_MAX)
+    }
+
+    /// A short one, which looks at the first segment alone: to compile the other takes the kernel a millisecond.
+    pub(crate) fn first_program(self) -> Vec<SockFilter> {
+        self.program_for(1)
+    }
+
+    /// One that looks at so many segments.
+    fn program_for(self, segments: usize) -> Vec<SockFilter> {
         let mut program = vec![step(LOAD_INDEX, self.skipped_bytes)];
         self.look_at_sender(&mut program);
-        for _ in 0..SEGMENTS_MAX {
+        for _ in 0..segments {
             self.look_at_segment(&mut program);
         }
         // Beyond, what is there passes, and what is not is dropped.
@@ -174,6 +186,20 @@ mod tests {
         assert!(!passes(&run(&many)));
         many[SEGMENTS_MAX - 1] = PacketDestination::Rank(ME);
         assert!(passes(&run(&many)), "the last one");
+    }
+
+    #[test]
+    fn the_short_one_lets_pass_what_has_more_segments() {
+        let (sender, receiver) = filtered();
+        let short = WantedPackets { job: JOB, me: ME, skipped_bytes: 8 }.first_program();
+        socket2::SockRef::from(&receiver).attach_filter(&short).unwrap();
+        let (one, other) = (packet(JOB, 1, PacketDestination::Rank(ME)), packet(JOB, 1, group(&[2, 5])));
+        let passes = |datagram: &[u8]| {
+            sender.send(datagram).unwrap();
+            receiver.recv(&mut [0; 65_536]).is_ok()
+        };
+        assert!(passes(&one) && passes(&[&*other, &other].concat()));
+        assert!(!passes(&other) && !passes(&packet(JOB + 1, 1, PacketDestination::Rank(ME))));
     }
 
     #[test]

@@ -79,6 +79,8 @@ impl<'a> UdpConfig<'a> {
 pub struct UdpLink {
     pub(super) own: Socket,
     shared: Socket,
+    /// The shared one's whole filter, until it has it.
+    filter: Option<WantedPackets>,
     /// Of the two.
     backlogs: [SocketBacklog; 2],
     sleeper: Sleeper,
@@ -121,10 +123,12 @@ impl UdpLink {
             overrun_before: overruns(interface.address),
             own,
             shared,
+            filter: None,
             interface,
             limits,
         };
         link.join(doors(config.me))?;
+        link.filter = config.filter.then_some(wanted);
         Ok(link)
     }
 
@@ -275,6 +279,9 @@ impl Link for UdpLink {
 
     fn join(&mut self, group: PacketGroup) -> io::Result<()> {
         let (address, _, listeners) = self.groups[slot(group)];
+        if let Some(wanted) = self.filter.take() {
+            self.shared.attach_filter(&wanted.program())?;
+        }
         if listeners == 0 {
             self.change_membership(address, true)?;
         }
@@ -329,7 +336,7 @@ fn open(config: &UdpConfig<'_>, wanted: WantedPackets, bind: SocketAddr) -> io::
     let fd = socket.as_raw_fd();
     if config.filter {
         // Before it is bound: nothing gets past the filter.
-        socket.attach_filter(&wanted.program())?;
+        socket.attach_filter(&wanted.first_program())?;
     }
     socket.set_send_buffer_size(config.send_queue_bytes)?;
     // More than the limit is given to the privileged; the others get the limit.
