@@ -159,6 +159,21 @@ static inline struct beside_times measure_beside(const struct team *team, const 
     return t;
 }
 
+// Times of one loop in times of another, in turns: of the best times, and the median of the turns.
+static inline struct summary measure_ratio(const struct team *team, loop_fn loop, loop_fn reference, void *arg,
+                                           double budget) {
+    enum { TURNS = 15 };
+    double shares[TURNS], best = 1e9, best_reference = 1e9;
+    for (int turn = 0; turn < TURNS; turn++) {
+        struct summary first = measure(team, reference, arg, budget / TURNS);
+        struct summary second = measure(team, loop, arg, budget / TURNS);
+        best = second.best < best ? second.best : best;
+        best_reference = first.best < best_reference ? first.best : best_reference;
+        shares[turn] = second.median / first.median;
+    }
+    return (struct summary){best / best_reference, summarize(shares, TURNS).median};
+}
+
 // One result line for the driver: metric, parameter (bytes, ranks, depth), best and median in SI units.
 static inline void print_result(const char *metric, long parameter, struct summary s) {
     printf("result %s %ld %.9g %.9g\n", metric, parameter, s.best, s.median);

@@ -101,13 +101,11 @@ static struct summary exposed(const struct team *team, struct exchange *e, doubl
 
 static void compare(const struct team *team, struct exchange *e, int bytes, double budget) {
     prepare(e, PARTITIONS, bytes);
-    struct summary whole = measure(team, message_loop, e, budget);
-    struct summary parts = measure(team, partitions_loop, e, budget);
+    struct summary parts = measure_ratio(team, partitions_loop, message_loop, e, budget);
     struct summary long_ones = exposed(team, e, 1, budget);
     struct summary tight = exposed(team, e, 1.0 / PARTITIONS, budget);
     if (team->rank == 0) {
-        struct summary times = {parts.best / whole.best, parts.median / whole.median};
-        print_result("partitions_one_message", bytes, times);
+        print_result("partitions_one_message", bytes, parts);
         print_result("partitions_exposed", bytes, long_ones);
         print_result("partitions_exposed_tight", bytes, tight);
     }
