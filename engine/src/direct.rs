@@ -11,7 +11,9 @@ use crate::request::{RequestId, Status};
 use crate::send::StartedMessage;
 use crate::wire::HeaderKind;
 use tern_mem::{ContiguousBuf, UserBuf};
-use tern_transport::{Header, Landing, Peer, Sink, Token, TransferError, Transport, WholeLanding};
+use tern_transport::{
+    Header, Landing, Peer, ShortPayload, Sink, Token, TransferError, Transport, WholeLanding,
+};
 
 impl<T: Transport> Engine<T> {
     /// Starts a receive and polls until something arrives, so often at most and at least once. It is over if what arrives first
@@ -62,20 +64,18 @@ impl<T: Transport> Engine<T> {
         if core.taken_in_a_row.is_multiple_of(TAKEN_IN_A_ROW_MAX) || !core.has_nothing_but_this() {
             return None;
         }
-        let (header, payload) = match BY_ROUTE {
-            true => self.transport.next_short_by_route(peer)?,
-            false => self.transport.next_short(peer)?,
-        };
-        let (envelope, bytes) = (envelope(&header), payload.len());
-        if !(is_plain(&header) && pattern.fits(&envelope) && payload.write_to(buf)) {
-            return None;
+        if BY_ROUTE {
+            return self.transport.take_short_by_route(peer, |header, payload| {
+                let taken = land(&header, &payload, &pattern, buf)?;
+                core.took_short(peer, header.credits);
+                Some(taken)
+            });
         }
-        match BY_ROUTE {
-            true => self.transport.pass_short_by_route(peer),
-            false => self.transport.pass_short(peer),
-        }
+        let (header, payload) = self.transport.next_short(peer)?;
+        let taken = land(&header, &payload, &pattern, buf)?;
+        self.transport.pass_short(peer);
         core.took_short(peer, header.credits);
-        Some((envelope, bytes))
+        Some(taken)
     }
 
     /// Where [`Engine::take_next`] has found nothing: looks up to so many times whether the peer's next message has come. False also if
@@ -84,6 +84,18 @@ impl<T: Transport> Engine<T> {
     pub fn await_next(&mut self, peer: Peer, looks: u32) -> bool {
         self.core.has_nothing_but_this() && self.transport.await_next(peer, looks)
     }
+}
+
+/// A message that is one for this receive goes to its buffer.
+#[inline(always)]
+fn land(
+    header: &Header,
+    payload: &ShortPayload<'_>,
+    pattern: &Pattern,
+    buf: ContiguousBuf,
+) -> Option<(Envelope, usize)> {
+    let (envelope, bytes) = (envelope(header), payload.len());
+    (is_plain(header) && pattern.fits(&envelope) && payload.write_to(buf)).then_some((envelope, bytes))
 }
 
 /// Whether it is a message of the program's that asks for nothing else, and could match.

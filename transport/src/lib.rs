@@ -276,16 +276,18 @@ pub trait Transport {
     #[inline(always)]
     fn pass_short(&mut self, _peer: Peer) {}
 
-    /// As [`Transport::next_short`], where it may take a few instructions more to find the peer's route.
+    /// Shows `take` what [`Transport::next_short`] would, and goes past it if that answers with something. It may take a few instructions more
+    /// to find the peer's route.
     #[inline]
-    fn next_short_by_route(&mut self, peer: Peer) -> Option<(Header, ShortPayload<'_>)> {
-        self.next_short(peer)
-    }
-
-    /// Goes past what [`Transport::next_short_by_route`] has just shown.
-    #[inline]
-    fn pass_short_by_route(&mut self, peer: Peer) {
+    fn take_short_by_route<R>(
+        &mut self,
+        peer: Peer,
+        take: impl FnOnce(Header, ShortPayload<'_>) -> Option<R>,
+    ) -> Option<R> {
+        let (header, payload) = self.next_short(peer)?;
+        let taken = take(header, payload)?;
         self.pass_short(peer);
+        Some(taken)
     }
 
     /// Looks up to so many times whether the next message of `peer` is here, of whatever length, and at nothing else. False also where

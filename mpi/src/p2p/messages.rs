@@ -227,15 +227,35 @@ impl Process {
 }
 
 /// The shortest way of a short standard send, to a peer that has room for it: what it needs stays in registers. If anything is in the
-/// way, wrong, or watched, nothing has happened. `BY_GATE`: where the library's own thread may come in, which is where there are networks.
+/// way, wrong, or watched, nothing has happened.
 #[inline(always)]
-fn send_short<const BY_GATE: bool>(message: &MessageArguments) -> bool {
+fn send_short(message: &MessageArguments) -> bool {
     // Longer messages lose no time here: this comes before all else.
     let buf = contiguous(message.buf, message.count, message.datatype);
     let Some(buf) = buf.filter(|buf| buf.len() <= AM_INLINE_BYTES_MAX) else { return false };
-    let Some(mut process) = enter_quickly::<BY_GATE>() else { return false };
-    let Some((peer, envelope)) = usual_destination(&process, message) else { return false };
-    process.engine_mut().is_some_and(|engine| engine.send_short::<BY_GATE>(peer, envelope, buf))
+    let MessageArguments { rank, tag, comm, .. } = *message;
+    match enter_alone() {
+        Some(process) => send_from::<false>(process, buf, rank, tag, comm),
+        None => is_for_ours_alone() && send_short_by_gate(buf, rank, tag, comm),
+    }
+}
+
+/// The same where the library's own thread may come in, which is where there are networks.
+#[inline(never)]
+fn send_short_by_gate(buf: ContiguousBuf, rank: c_int, tag: c_int, comm: MPI_Comm) -> bool {
+    enter_by_gate().is_some_and(|process| send_from::<true>(process, buf, rank, tag, comm))
+}
+
+#[inline(always)]
+fn send_from<const BY_ROUTE: bool>(
+    mut process: LoneGuard,
+    buf: ContiguousBuf,
+    rank: c_int,
+    tag: c_int,
+    comm: MPI_Comm,
+) -> bool {
+    let Some((peer, envelope)) = usual_destination(&process, rank, tag, comm) else { return false };
+    process.engine_mut().is_some_and(|engine| engine.send_short::<BY_ROUTE>(peer, envelope, buf))
 }
 
 #[inline(always)]
@@ -246,7 +266,8 @@ fn enter_quickly<const BY_GATE: bool>() -> Option<LoneGuard> {
 /// The same where the lock is used, and for longer messages that go at once.
 #[inline(always)]
 fn try_send_contiguous(process: &mut Process, message: &MessageArguments) -> bool {
-    let Some((peer, envelope)) = usual_destination(process, message) else { return false };
+    let MessageArguments { rank, tag, comm, .. } = *message;
+    let Some((peer, envelope)) = usual_destination(process, rank, tag, comm) else { return false };
     let Some(buf) = contiguous(message.buf, message.count, message.datatype) else { return false };
     let Some(engine) = process.engine_mut() else { return false };
     // Where few threads may come, the shortest way has been tried.
@@ -259,13 +280,13 @@ fn try_send_contiguous(process: &mut Process, message: &MessageArguments) -> boo
 
 /// Where a send goes. `None` if anything is wrong, or watched.
 #[inline(always)]
-fn usual_destination(process: &Process, message: &MessageArguments) -> Option<(Peer, Envelope)> {
+fn usual_destination(process: &Process, rank: c_int, tag: c_int, comm: MPI_Comm) -> Option<(Peer, Envelope)> {
     if process.checks.watched {
         return None;
     }
-    let comm = process.objects.comms.get(message.comm)?;
-    let (Ok(rank), 0..) = (u32::try_from(message.rank), message.tag) else { return None };
-    Some((comm.peers().peer(rank)?, comm.envelope(Lane::P2p, message.tag)))
+    let comm = process.objects.comms.get(comm)?;
+    let (Ok(rank), 0..) = (u32::try_from(rank), tag) else { return None };
+    Some((comm.peers().peer(rank)?, comm.envelope(Lane::P2p, tag)))
 }
 
 /// What a receive into elements of a predefined type asks for, and where to put it. `None` if anything is wrong, or types
@@ -403,30 +424,10 @@ fn irecv(mut process: LockGuard, message: MessageArguments, request: Out<'_, MPI
 
 #[inline(always)]
 fn send(call: &'static str, mode: Mode, message: MessageArguments) -> Result {
-    if mode == Mode::Standard
-        && (send_short::<false>(&message) || is_for_ours_alone() && send_short_by_gate(message))
-    {
+    if mode == Mode::Standard && send_short(&message) {
         return Ok(());
     }
     send_longer(call, mode, message)
-}
-
-/// As [`send_short`], where the library's own thread may come in. (Arguments one by one stay in registers.)
-#[inline(always)]
-fn send_short_by_gate(message: MessageArguments) -> bool {
-    #[inline(never)]
-    fn by_gate(
-        buf: ChoiceBuf,
-        count: i64,
-        datatype: MPI_Datatype,
-        rank: c_int,
-        tag: c_int,
-        comm: MPI_Comm,
-    ) -> bool {
-        send_short::<true>(&MessageArguments { buf, count, datatype, rank, tag, comm })
-    }
-    let MessageArguments { buf, count, datatype, rank, tag, comm } = message;
-    by_gate(buf, count, datatype, rank, tag, comm)
 }
 
 #[inline(never)]
@@ -451,9 +452,7 @@ fn send_general(mut process: LockGuard, call: &'static str, mode: Mode, message:
 
 #[inline(always)]
 fn isend(mode: Mode, message: MessageArguments, request: Out<'_, MPI_Request>) -> Result {
-    if mode == Mode::Standard
-        && (send_short::<false>(&message) || is_for_ours_alone() && send_short_by_gate(message))
-    {
+    if mode == Mode::Standard && send_short(&message) {
         request.set(handle_of(RequestId::COMPLETED));
         return Ok(());
     }

@@ -424,19 +424,14 @@ impl Transport for Fabric {
     }
 
     #[inline(always)]
-    fn next_short_by_route(&mut self, peer: Peer) -> Option<(Header, ShortPayload<'_>)> {
+    fn take_short_by_route<R>(
+        &mut self,
+        peer: Peer,
+        take: impl FnOnce(Header, ShortPayload<'_>) -> Option<R>,
+    ) -> Option<R> {
         match &mut self.shm {
-            Some(shm) => shm.next_short(peer),
-            None => self.network.as_mut()?.next_short(peer),
-        }
-    }
-
-    #[inline(always)]
-    fn pass_short_by_route(&mut self, peer: Peer) {
-        match (&mut self.shm, &mut self.network) {
-            (Some(shm), _) => shm.pass_short(peer),
-            (None, Some(network)) => network.pass_short(peer),
-            (None, None) => {}
+            Some(shm) => shm.take_short_by_route(peer, take),
+            None => self.network.as_mut()?.take_short(peer, take),
         }
     }
 

@@ -419,7 +419,7 @@ impl Network {
     /// The route to a peer: see the table in `routes.rs`.
     #[inline]
     pub(super) fn route(&mut self, peer: Peer) -> Route<'_> {
-        if let Some((shm, index)) = memory_to(&mut self.here, &mut self.pairs, peer) {
+        if let Some((shm, index)) = memory_to(self.size, &mut self.here, &mut self.pairs, peer) {
             return Route::Memory(shm, index);
         }
         if let Some(packets) = &mut self.packets
@@ -572,48 +572,46 @@ impl Network {
     /// The memory by which a peer's messages come, and its number there.
     #[inline]
     fn memory_from(&mut self, peer: Peer) -> Option<(&mut Shm, Peer)> {
-        let here = self.here.as_mut()?;
-        match here.index(peer) {
-            Some(index) => Some((&mut here.shm, index)),
-            None => self.pairs.as_mut()?.way_from(peer),
+        if peer >= self.size {
+            return self.pairs.as_mut()?.way_from(peer);
         }
+        let here = self.here.as_mut()?;
+        let index = here.index(peer)?;
+        Some((&mut here.shm, index))
     }
 
     /// See [`Transport::send_short_by_route`].
     #[inline(always)]
     pub(super) fn send_short(&mut self, peer: Peer, header: &Header, payload: ContiguousBuf) -> bool {
-        let memory = memory_to(&mut self.here, &mut self.pairs, peer);
+        let memory = memory_to(self.size, &mut self.here, &mut self.pairs, peer);
         memory.is_some_and(|(shm, index)| shm.send_short(index, header, payload))
     }
 
     /// See [`Transport::send_run`].
     pub(super) fn send_run(&mut self, peer: Peer, header: &Header, payload: ContiguousBuf) -> bool {
-        let memory = memory_to(&mut self.here, &mut self.pairs, peer);
+        let memory = memory_to(self.size, &mut self.here, &mut self.pairs, peer);
         memory.is_some_and(|(shm, index)| shm.send_run(index, header, payload))
     }
 
-    /// See [`Transport::next_short_by_route`]. It counts as a poll, so that sockets are looked at as often as without it.
+    /// See [`Transport::take_short_by_route`]. It counts as a poll, so that sockets are looked at as often as without it.
     #[inline(always)]
-    pub(super) fn next_short(&mut self, peer: Peer) -> Option<(Header, ShortPayload<'_>)> {
+    pub(super) fn take_short<R>(
+        &mut self,
+        peer: Peer,
+        take: impl FnOnce(Header, ShortPayload<'_>) -> Option<R>,
+    ) -> Option<R> {
         if self.polls_left == 0 {
             return None;
         }
         let (shm, index) = self.memory_from(peer)?;
-        shm.next_short(index)
+        let taken = shm.take_short_by_route(index, take)?;
+        self.polls_left -= 1;
+        Some(taken)
     }
 
     /// See [`Transport::await_next`].
     pub(super) fn await_next(&mut self, peer: Peer, looks: u32) -> bool {
         self.memory_from(peer).is_some_and(|(shm, index)| shm.await_next(index, looks))
-    }
-
-    /// See [`Transport::pass_short_by_route`].
-    #[inline(always)]
-    pub(super) fn pass_short(&mut self, peer: Peer) {
-        if let Some((shm, index)) = self.memory_from(peer) {
-            shm.pass_short(index);
-        }
-        self.polls_left -= 1;
     }
 
     pub(super) fn look_soon(&self) {
@@ -653,18 +651,20 @@ impl Here {
     }
 }
 
-/// The memory by which messages go to a peer, and its number there.
+/// The memory by which messages go to a peer, and its number there. A world has so many ranks; beyond are processes of others.
 #[inline]
 fn memory_to<'a>(
+    size: u32,
     here: &'a mut Option<Here>,
     pairs: &'a mut Option<Pairs>,
     peer: Peer,
 ) -> Option<(&'a mut Shm, Peer)> {
-    let here = here.as_mut()?;
-    match here.index(peer) {
-        Some(index) => Some((&mut here.shm, index)),
-        None => pairs.as_mut()?.way(peer),
+    if peer >= size {
+        return pairs.as_mut()?.way(peer);
     }
+    let here = here.as_mut()?;
+    let index = here.index(peer)?;
+    Some((&mut here.shm, index))
 }
 
 /// Memory of a rank that shares it with no other one of its world.

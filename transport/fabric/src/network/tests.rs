@@ -107,11 +107,8 @@ fn messages_that_need_no_poll_do_not_hide_those_from_afar() {
         assert!(near <= 2 * POLLS_PER_TCP_POLL_NEAR as usize, "the network is not looked at");
         send(&mut ranks[1], 0, 1, &mut payload).unwrap();
         near += 1;
-        match ranks[0].next_short_by_route(1) {
-            Some((of, _)) => {
-                assert_eq!(of.tag, header(1).tag);
-                ranks[0].pass_short_by_route(1);
-            }
+        match ranks[0].take_short_by_route(1, |of, _| Some(of.tag)) {
+            Some(tag) => assert_eq!(tag, header(1).tag),
             None => {
                 polls += 1;
                 ranks[0].poll(&mut sink);
