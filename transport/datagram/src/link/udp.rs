@@ -80,7 +80,7 @@ pub struct UdpLink {
     pub(super) own: Socket,
     shared: Socket,
     /// The shared one's whole filter, until it has it.
-    filter: Option<WantedPackets>,
+    whole_filter: Option<WantedPackets>,
     /// Of the two.
     backlogs: [SocketBacklog; 2],
     sleeper: Sleeper,
@@ -123,12 +123,12 @@ impl UdpLink {
             overrun_before: overruns(interface.address),
             own,
             shared,
-            filter: None,
+            whole_filter: None,
             interface,
             limits,
         };
         link.join(doors(config.me))?;
-        link.filter = config.filter.then_some(wanted);
+        link.whole_filter = config.filter.then_some(wanted);
         Ok(link)
     }
 
@@ -279,7 +279,7 @@ impl Link for UdpLink {
 
     fn join(&mut self, group: PacketGroup) -> io::Result<()> {
         let (address, _, listeners) = self.groups[slot(group)];
-        if let Some(wanted) = self.filter.take() {
+        if let Some(wanted) = self.whole_filter.take() {
             self.shared.attach_filter(&wanted.program())?;
         }
         if listeners == 0 {
