@@ -117,7 +117,8 @@ static int uneven(int a, int b, int n)
     return (a * 3 + b * 5) % 4 * n / 2;
 }
 
-static void gatherv_scatterv(int n, int root)
+/* `type` is one of integers: predefined at some ranks and derived at others, which find different ways of one call. */
+static void gatherv_scatterv(int n, int root, MPI_Datatype type)
 {
     int sizes[N_MAX], places[N_MAX], total = 0;
     for (int r = check_size - 1; r >= 0; r--) {
@@ -126,7 +127,7 @@ static void gatherv_scatterv(int n, int root)
         total += sizes[r] + 3;
     }
     int *mine = fill(check_rank, sizes[check_rank]), *all = blank(total);
-    MUST(MPI_Gatherv(mine, sizes[check_rank], MPI_INT, all, sizes, places, MPI_INT, root, MPI_COMM_WORLD));
+    MUST(MPI_Gatherv(mine, sizes[check_rank], type, all, sizes, places, type, root, MPI_COMM_WORLD));
     for (int r = 0; r < check_size && check_rank == root; r++) {
         CHECK_EQ(wrong(all + places[r], r, 0, sizes[r]), 0);
         CHECK_EQ(all[places[r] + sizes[r]], (int)0xEEEEEEEE);
@@ -134,7 +135,7 @@ static void gatherv_scatterv(int n, int root)
     if (check_rank == root) MPI_Gatherv(MPI_IN_PLACE, 0, MPI_INT, all, sizes, places, MPI_INT, root, MPI_COMM_WORLD);
     else MPI_Gatherv(mine, sizes[check_rank], MPI_INT, NULL, NULL, NULL, MPI_INT, root, MPI_COMM_WORLD);
     memset(mine, 0xEE, sizeof(int) * sizes[check_rank]);
-    MUST(MPI_Scatterv(all, sizes, places, MPI_INT, mine, sizes[check_rank], MPI_INT, root, MPI_COMM_WORLD));
+    MUST(MPI_Scatterv(all, sizes, places, type, mine, sizes[check_rank], type, root, MPI_COMM_WORLD));
     CHECK_EQ(wrong(mine, check_rank, 0, sizes[check_rank]), 0);
     if (check_rank == root)
         MUST(MPI_Scatterv(all, sizes, places, MPI_INT, MPI_IN_PLACE, 0, MPI_INT, root, MPI_COMM_WORLD));
@@ -252,7 +253,10 @@ static void nothing_from_here_to_here(void)
 
 int main(int argc, char **argv)
 {
+    MPI_Datatype integer;
     check_init(&argc, &argv);
+    MUST(MPI_Type_contiguous(1, MPI_INT, &integer));
+    MUST(MPI_Type_commit(&integer));
     for (int c = 0; c < COUNTS; c++) {
         int n = counts[c];
         /* The largest from two roots are enough. */
@@ -260,7 +264,8 @@ int main(int argc, char **argv)
             bcast(n, root);
             gather(n, root);
             scatter(n, root);
-            gatherv_scatterv(n, root);
+            gatherv_scatterv(n, root, MPI_INT);
+            gatherv_scatterv(n, root, (check_rank + root) % 2 ? integer : MPI_INT);
         }
         allgather(n);
         allgatherv(n);
@@ -273,5 +278,6 @@ int main(int argc, char **argv)
     }
     bcast(3 << 20, check_size - 1);
     nothing_from_here_to_here();
+    MUST(MPI_Type_free(&integer));
     return check_finish();
 }

@@ -18,7 +18,7 @@ use std::cell::Cell;
 use std::task::Poll;
 use std::time::Duration;
 use tern_abi::*;
-use tern_coll::{Exec, Schedule};
+use tern_coll::{CollectiveCall, Exec, Schedule};
 use tern_shm::{Mismatch, ShmComm};
 use tern_shmcoll::Mark;
 use tern_transport::Doorbell;
@@ -186,7 +186,7 @@ pub(super) fn prepare(
     form: CallForm,
     plan: impl FnOnce(&mut Setup) -> Result,
 ) -> Result<Box<RunningCollective>> {
-    let mut running = SPARE.try_with(Cell::take).ok().flatten().unwrap_or_default();
+    let mut running = RunningCollective::spare();
     match running.prepare(call, comm, process, form, plan) {
         Ok(()) => Ok(running),
         Err(error) => {
@@ -202,6 +202,21 @@ pub(super) fn count_call(comm: &mut Comm) {
 }
 
 impl RunningCollective {
+    /// What the last call of this thread used.
+    #[inline]
+    pub(super) fn spare() -> Box<RunningCollective> {
+        SPARE.try_with(Cell::take).ok().flatten().unwrap_or_default()
+    }
+
+    /// Begins a blocking call whose arguments are right, on a communicator whose ranks share memory, where nothing is compared but its
+    /// mark. The schedule is the caller's to make.
+    #[inline]
+    pub(super) fn begin_with(&mut self, call: &'static str, comm: &Comm, mark: Mark, what: &CollectiveCall) {
+        self.bindings.address(call, comm, comm.collectives as i32, false);
+        self.bindings.told.learn(what);
+        (self.has_shm_comm, self.mark, self.method) = (true, mark, None);
+    }
+
     /// A call that is refused has not happened: the communicator does not count it, and where only this rank was refused, the call
     /// that it makes instead meets those of the others. Where calls are compared, the others learn of it and count theirs.
     fn prepare(
@@ -260,7 +275,7 @@ impl RunningCollective {
     }
 
     /// Where there is shared memory, all ranks' calls are compared, whichever way they go.
-    fn run_in_shm_comm(&mut self, process: LockGuard, comm: MPI_Comm) -> Result {
+    pub(super) fn run_in_shm_comm(&mut self, process: LockGuard, comm: MPI_Comm) -> Result {
         let mut shm_comm = shm::begin(process, comm, &self.bindings, self.mark)?;
         let outcome = match self.method.take() {
             Some(method) => shm::run(

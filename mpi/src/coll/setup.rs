@@ -284,13 +284,12 @@ impl<'a> Setup<'a> {
 
     /// The counts of `ranks` ranks.
     pub(crate) fn counts<'n>(&self, side: Side, counts: Integers<'n>, ranks: u32) -> Result<NumberArray<'n>> {
-        let names = [side.count(), "s"].concat();
         let counts = numbers(counts, ranks)?;
         match (0..counts.len()).find(|&at| counts.get(at) < 0) {
             None => Ok(counts),
             Some(at) => Err(fail(
                 MPI_ERR_COUNT,
-                format!("{names}[{at}] is {}, but must not be negative", counts.get(at)),
+                format!("{}s[{at}] is {}, but must not be negative", side.count(), counts.get(at)),
             )),
         }
     }

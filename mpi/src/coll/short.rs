@@ -30,19 +30,21 @@ use tern_transport::Remote;
 
 /// A buffer of a call and the predefined type of its elements.
 #[derive(Clone, Copy)]
-struct ShortBuffer {
-    base: *mut u8,
+pub(super) struct ShortBuffer {
+    /// Its address.
+    pub base: *mut u8,
     element_bytes: usize,
     datatype: MPI_Datatype,
 }
 
 impl ShortBuffer {
-    const NONE: ShortBuffer =
+    /// Of a rank to which it means nothing.
+    pub(super) const NONE: ShortBuffer =
         ShortBuffer { base: std::ptr::null_mut(), element_bytes: 0, datatype: MPI_DATATYPE_NULL };
 
     /// That of a block, or of one for each rank, and what is known of the one.
     #[inline(always)]
-    fn of(block: Block) -> Option<(ShortBuffer, TypedCount)> {
+    pub(super) fn of(block: Block) -> Option<(ShortBuffer, TypedCount)> {
         let bytes = arguments::contiguous(block.buf, block.count, block.datatype)?.len();
         if bytes == 0 || bytes > SHORT_COLLECTIVE_BYTES_MAX {
             return None;
@@ -54,7 +56,7 @@ impl ShortBuffer {
 
     /// That of blocks of which `ranks` ranks have one each, which may all be empty.
     #[inline(always)]
-    fn of_blocks<'a>(blocks: &Blocks<'a>, ranks: u32) -> Option<(ShortBuffer, Vector<'a>)> {
+    pub(super) fn of_blocks<'a>(blocks: &Blocks<'a>, ranks: u32) -> Option<(ShortBuffer, Vector<'a>)> {
         let element_bytes = Basic::contiguous_size(blocks.datatype.0)?;
         let (counts, displs) = (numbers(blocks.counts, ranks).ok()?, numbers(blocks.displs, ranks).ok()?);
         let mut left = (SHORT_COLLECTIVE_BYTES_MAX / element_bytes) as i64;
@@ -81,18 +83,23 @@ impl ShortBuffer {
 }
 
 /// A call on a communicator whose ranks share memory for data, while nothing is checked that such a call leaves out.
-struct ShortCall {
-    process: LockGuard,
-    call: &'static str,
-    comm: MPI_Comm,
-    rank: u32,
-    size: u32,
+pub(super) struct ShortCall {
+    /// The state, held.
+    pub process: LockGuard,
+    /// Its name.
+    pub call: &'static str,
+    /// The communicator.
+    pub comm: MPI_Comm,
+    /// This process's rank.
+    pub rank: u32,
+    /// How many ranks there are.
+    pub size: u32,
 }
 
 impl ShortCall {
     /// Such a call; `None` if it is another.
     #[inline(always)]
-    fn on(call: &'static str, comm: MPI_Comm) -> Option<ShortCall> {
+    pub(super) fn on(call: &'static str, comm: MPI_Comm) -> Option<ShortCall> {
         let process = enter();
         if process.checks.types || process.checks.collectives || !process.coll.rows.is_empty() {
             return None;
@@ -105,7 +112,7 @@ impl ShortCall {
 
     /// The root, if there is such a rank.
     #[inline(always)]
-    fn root(&self, root: c_int) -> Option<u32> {
+    pub(super) fn root(&self, root: c_int) -> Option<u32> {
         u32::try_from(root).ok().filter(|&root| root < self.size)
     }
 
