@@ -136,15 +136,9 @@ impl Watch {
 
     /// The first rank of this host that still uses MPI watches over those behind it, and they over it.
     fn choose_processes(&mut self) {
-        let in_mpi = |rank: &u32| self.record(*rank).state() != RankState::Finalized;
-        let live: Vec<u32> = self.local.iter().copied().filter(in_mpi).collect();
-        let others = match live.first() {
-            Some(&first) if first == self.rank => &live[1..],
-            Some(_) => &live[..1],
-            None => &[],
-        };
+        let others = self.others_to_watch();
         self.processes.retain(|rank, _| others.contains(rank));
-        for &rank in others {
+        for rank in others {
             if !self.processes.contains_key(&rank) {
                 let process =
                     self.record(rank).pid().and_then(pid_of).and_then(|pid| process_end::open(pid).ok());
@@ -153,6 +147,16 @@ impl Watch {
                 }
                 self.processes.insert(rank, process);
             }
+        }
+    }
+
+    /// Of all ranks but the first, it reads no record beyond that of the first: the ranks of a host may be many.
+    fn others_to_watch(&self) -> Vec<u32> {
+        let mut live =
+            self.local.iter().copied().filter(|rank| self.record(*rank).state() != RankState::Finalized);
+        match live.next() {
+            Some(first) if first == self.rank => live.collect(),
+            first => first.into_iter().collect(),
         }
     }
 
