@@ -163,15 +163,14 @@ static inline struct beside_times measure_beside(const struct team *team, const 
 static inline struct summary measure_ratio(const struct team *team, loop_fn loop, loop_fn reference, void *arg,
                                            double budget) {
     enum { TURNS = 15 };
-    double shares[TURNS], best = 1e9, best_reference = 1e9;
+    struct summary lowest = {1e9, 0}, lowest_reference = {1e9, 0};
+    double shares[TURNS];
     for (int turn = 0; turn < TURNS; turn++) {
-        struct summary first = measure(team, reference, arg, budget / TURNS);
-        struct summary second = measure(team, loop, arg, budget / TURNS);
-        best = second.best < best ? second.best : best;
-        best_reference = first.best < best_reference ? first.best : best_reference;
+        struct summary first = keep_lower(measure(team, reference, arg, budget / TURNS), &lowest_reference);
+        struct summary second = keep_lower(measure(team, loop, arg, budget / TURNS), &lowest);
         shares[turn] = second.median / first.median;
     }
-    return (struct summary){best / best_reference, summarize(shares, TURNS).median};
+    return (struct summary){lowest.best / lowest_reference.best, summarize(shares, TURNS).median};
 }
 
 // One result line for the driver: metric, parameter (bytes, ranks, depth), best and median in SI units.

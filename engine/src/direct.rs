@@ -64,6 +64,7 @@ impl<T: Transport> Engine<T> {
         if core.taken_in_a_row.is_multiple_of(TAKEN_IN_A_ROW_MAX) || !core.has_nothing_but_this() {
             return None;
         }
+        // Only here: within one world the same by a function takes a tenth more instructions.
         if BY_ROUTE {
             return self.transport.take_short_by_route(peer, |header, payload| {
                 let taken = land(&header, &payload, &pattern, buf)?;

@@ -208,13 +208,13 @@ impl RunningCollective {
         SPARE.try_with(Cell::take).ok().flatten().unwrap_or_default()
     }
 
-    /// Begins a blocking call whose arguments are right, on a communicator whose ranks share memory, where nothing is compared but its
-    /// mark. The schedule is the caller's to make.
+    /// Begins a call for [`RunningCollective::run_in_shm_comm`] whose arguments are right, and of which nothing is compared but its mark. The
+    /// schedule is the caller's to make.
     #[inline]
     pub(super) fn begin_with(&mut self, call: &'static str, comm: &Comm, mark: Mark, what: &CollectiveCall) {
         self.bindings.address(call, comm, comm.collectives as i32, false);
         self.bindings.told.learn(what);
-        (self.has_shm_comm, self.mark, self.method) = (true, mark, None);
+        self.mark = mark;
     }
 
     /// A call that is refused has not happened: the communicator does not count it, and where only this rank was refused, the call

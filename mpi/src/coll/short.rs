@@ -75,10 +75,10 @@ impl ShortBuffer {
         Some((buffer, Vector { counts, displs, types }))
     }
 
-    /// Where a rank's block of so many bytes begins.
+    /// Whether it begins where `all` blocks do, or this rank's among them, at an offset in bytes: then the general way says what is wrong.
     #[inline(always)]
-    fn block(&self, rank: u32, bytes: u64) -> *mut u8 {
-        self.base.wrapping_add(rank as usize * bytes as usize)
+    pub(super) fn meets(&self, all: ShortBuffer, offset: i64) -> bool {
+        self.base == all.base || self.base == all.base.wrapping_offset(offset as isize)
     }
 }
 
@@ -114,6 +114,12 @@ impl ShortCall {
     #[inline(always)]
     pub(super) fn root(&self, root: c_int) -> Option<u32> {
         u32::try_from(root).ok().filter(|&root| root < self.size)
+    }
+
+    /// Where this rank's of equal blocks begins, in bytes.
+    #[inline(always)]
+    fn offset(&self, block: TypedCount) -> i64 {
+        i64::from(self.rank) * block.bytes() as i64
     }
 
     /// Does what all ranks do of `what` over shared memory. It is in line, since then the compiler knows the collective.
@@ -286,7 +292,7 @@ pub(super) fn gather(comm: MPI_Comm, send: Block, recv: Block, root: c_int) -> O
         true => ShortBuffer::of(recv)?,
         false => (ShortBuffer::NONE, TypedCount::default()),
     };
-    if from.base == into.base || from.base == into.block(short.rank, all.bytes()) {
+    if from.meets(into, short.offset(all)) {
         return None;
     }
     let what = CollectiveCall::Gather { send: Some(own), recv: all, root: Root::Rank(root) };
@@ -302,7 +308,7 @@ pub(super) fn scatter(comm: MPI_Comm, send: Block, recv: Block, root: c_int) -> 
         true => ShortBuffer::of(send)?,
         false => (ShortBuffer::NONE, TypedCount::default()),
     };
-    if into.base == from.base || into.base == from.block(short.rank, all.bytes()) {
+    if into.meets(from, short.offset(all)) {
         return None;
     }
     let what = CollectiveCall::Scatter { send: all, recv: Some(own), root: Root::Rank(root) };
@@ -322,7 +328,7 @@ pub(super) fn exchange(
         return short.go(&what(None, all), (into, into), None);
     }
     let (from, own) = ShortBuffer::of(send)?;
-    if from.base == into.base || from.base == into.block(short.rank, all.bytes()) {
+    if from.meets(into, short.offset(all)) {
         return None;
     }
     short.go(&what(Some(own), all), (from, into), None)
@@ -336,8 +342,7 @@ pub(super) fn allgatherv(comm: MPI_Comm, send: Block, recv: Blocks<'_>) -> Optio
         return short.go(&CollectiveCall::Allgatherv { send: None, recv }, (into, into), None);
     }
     let (from, own) = ShortBuffer::of(send)?;
-    let place = into.base.wrapping_offset(recv.in_recv(short.rank).offset as isize);
-    if from.base == into.base || from.base == place {
+    if from.meets(into, recv.in_recv(short.rank).offset) {
         return None;
     }
     short.go(&CollectiveCall::Allgatherv { send: Some(own), recv }, (from, into), None)

@@ -55,7 +55,7 @@ pub(super) fn gatherv(comm: MPI_Comm, send: Block, recv: Blocks<'_>, root: c_int
         true => ShortBuffer::of_blocks(&recv, short.size)?,
         false => (ShortBuffer::NONE, Vector::default()),
     };
-    if root == short.rank && meet(from, into, recv.in_recv(root)) {
+    if root == short.rank && from.meets(into, recv.in_recv(root).offset) {
         return None;
     }
     let what = CollectiveCall::Gatherv { send: Some(own), recv, root: Root::Rank(root) };
@@ -73,17 +73,11 @@ pub(super) fn scatterv(comm: MPI_Comm, send: Blocks<'_>, recv: Block, root: c_in
         true => ShortBuffer::of_blocks(&send, short.size)?,
         false => (ShortBuffer::NONE, Vector::default()),
     };
-    if root == short.rank && meet(into, from, send.in_send(root)) {
+    if root == short.rank && into.meets(from, send.in_send(root).offset) {
         return None;
     }
     let what = CollectiveCall::Scatterv { send, recv: Some(own), root: Root::Rank(root) };
     short.by_messages(&what, (from, into), |schedule, me| {
         scatter::linear(schedule, me, root, |rank| bytes(send.in_send(rank)), Some(bytes(own.in_recv())));
     })
-}
-
-/// Whether a block begins where the others do, or the root's among them: then the general way says what is wrong.
-#[inline(always)]
-fn meet(own: ShortBuffer, all: ShortBuffer, place: Span) -> bool {
-    own.base == all.base || own.base == all.base.wrapping_offset(place.offset as isize)
 }
