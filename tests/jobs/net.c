@@ -1,5 +1,5 @@
 /* Traffic that checks itself, for jobs whose network misbehaves: the first argument says what the ranks do, the second
- * for how many seconds. The harness (harness/jobs/net.rs) does the misbehaving. */
+ * for how many seconds at most, the third names a file that ends it sooner when it appears. The harness (harness/jobs/net.rs) does the misbehaving. */
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -8,12 +8,19 @@
 #include <unistd.h>
 
 static int rank, size;
+static const char *ending;
 
 static double now(void)
 {
     struct timespec time;
     clock_gettime(CLOCK_REALTIME, &time);
     return (double)time.tv_sec + (double)time.tv_nsec * 1e-9;
+}
+
+/* Whether rank 0 begins another round. */
+static int goes_on(double until)
+{
+    return now() < until && (!ending || access(ending, F_OK) != 0);
 }
 
 static void wrong(const char *what, long round, int peer)
@@ -38,7 +45,7 @@ static void allreduce(double seconds)
     for (int more = 1; more; round++) {
         int count = counts[round % 3];
         for (int i = 0; i < count; i++) in[i] = (double)(rank + i + round);
-        in[0] = rank == 0 && now() < until;
+        in[0] = rank == 0 && goes_on(until);
         MPI_Allreduce(in, out, count, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
         more = out[0] != 0;
         for (int i = 1; i < count; i++)
@@ -85,7 +92,7 @@ static void exchange(double seconds)
                 if (in[(size_t)peer * MOST + (size_t)i] != byte_at(round, peer, rank, (size_t)i))
                     wrong("the data", round, peer);
         }
-        flag = rank == 0 && now() < until;
+        flag = rank == 0 && goes_on(until);
         if (round % 8 == 0) MPI_Bcast(&flag, 1, MPI_INT, 0, MPI_COMM_WORLD), more = flag;
     }
     int more;
@@ -105,7 +112,7 @@ static void pace(double seconds)
     int peer = rank ^ 1, more = 1;
     double begin = now(), since = begin;
     for (long rounds = 0; more && peer < size;) {
-        buffer[0] = rank == 0 && now() >= begin + seconds;
+        buffer[0] = rank == 0 && !goes_on(begin + seconds);
         if (rank % 2 == 0) MPI_Send(buffer, BYTES, MPI_BYTE, peer, 1, MPI_COMM_WORLD);
         if (rank % 2 == 0) more = !buffer[0];
         MPI_Recv(buffer, BYTES, MPI_BYTE, peer, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
@@ -136,6 +143,7 @@ int main(int argc, char **argv)
     MPI_Comm_size(MPI_COMM_WORLD, &size);
     const char *what = argc > 1 ? argv[1] : "";
     double seconds = argc > 2 ? atof(argv[2]) : 1;
+    ending = argc > 3 ? argv[3] : NULL;
     if (!strcmp(what, "allreduce")) allreduce(seconds);
     if (!strcmp(what, "exchange")) exchange(seconds);
     if (!strcmp(what, "pace")) pace(seconds);

@@ -4,11 +4,12 @@ use std::collections::{BTreeMap, HashSet};
 use std::fs;
 use std::io::Write;
 use std::net::TcpStream;
+use std::path::PathBuf;
 use std::process::Command;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use super::common::{JOB_LIMIT, Jobs, Test, Verdict, expect, expect_code, passed};
-use crate::process::{Running, marked_processes};
+use crate::process::{Outcome, Running, marked_processes};
 
 /// Strangers in each test.
 const STRANGERS: usize = 10_000;
@@ -20,6 +21,8 @@ const INTERVAL: Duration = Duration::from_micros(500);
 const CALM: Duration = Duration::from_millis(2500);
 /// 10,000 strangers take 6 s; a busy machine gets more.
 const ATTACK_LIMIT: Duration = Duration::from_secs(30);
+/// The ranks talk no longer than this, should nobody end them.
+const TALK_SECONDS_MAX: &str = "50";
 /// The strangers use the same cores as the ranks: on two idle cores three quarters of the pace are left. Where other programs
 /// run as well, ranks that lose their core for a moment lose most of it; what is held up loses all.
 const PACE_KEPT_MIN: f64 = 0.02;
@@ -30,11 +33,33 @@ pub(super) const TESTS: &[Test] = &[
     Test { name: "strangers: while connections break", run: reconnecting },
 ];
 
-fn start(jobs: &Jobs<'_>, what: [&str; 2], variables: &[(&str, &str)]) -> Result<Running, String> {
-    let mut command = Command::new(jobs.options.mpirun());
-    command.env("TERN_TRANSPORT", "tcp").envs(variables.iter().copied());
-    command.args(["-v", "-n", "2"]).arg(jobs.net()?).args(what);
-    Running::start(&mut command).map_err(|error| error.to_string())
+/// A job whose ranks talk until somebody creates a file: however long the strangers take on a busy machine, they find it running.
+struct Talk {
+    running: Running,
+    ending: PathBuf,
+}
+
+impl Talk {
+    fn start(jobs: &Jobs<'_>, what: &str, variables: &[(&str, &str)]) -> Result<Self, String> {
+        let ending = std::env::temp_dir().join(format!("tern-strangers-{what}-{}", std::process::id()));
+        // It is there only if an earlier process with the same number was killed.
+        let _ = fs::remove_file(&ending);
+        let mut command = Command::new(jobs.options.mpirun());
+        command.env("TERN_TRANSPORT", "tcp").envs(variables.iter().copied());
+        command.args(["-v", "-n", "2"]).arg(jobs.net()?).args([what, TALK_SECONDS_MAX]).arg(&ending);
+        let running = Running::start(&mut command).map_err(|error| error.to_string())?;
+        Ok(Self { running, ending })
+    }
+
+    /// Ends the talk, and says what it came to. Strangers who did not get their turn are shown what the job did.
+    fn end(self, strangers: Result<(), String>) -> Result<Outcome, String> {
+        fs::write(&self.ending, "").map_err(|error| format!("{}: {error}", self.ending.display()))?;
+        let outcome = self.running.wait(JOB_LIMIT).map_err(|error| error.to_string());
+        let _ = fs::remove_file(&self.ending);
+        let outcome = outcome?;
+        strangers.map_err(|error| format!("{error}\n{}", outcome.describe()))?;
+        Ok(outcome)
+    }
 }
 
 /// The ports on which processes of a job listen, with the processes' names.
@@ -133,14 +158,14 @@ fn rate(said: &str, from: f64, to: f64) -> f64 {
 }
 
 fn pace(jobs: &Jobs<'_>) -> Verdict {
-    let running = start(jobs, ["pace", "10"], &[])?;
+    let talk = Talk::start(jobs, "pace", &[])?;
     let begin = seconds();
     std::thread::sleep(CALM);
-    let doors = doors(&running)?;
+    let doors = doors(&talk.running)?;
     let attacked = seconds();
-    attack(&doors)?;
+    let strangers = attack(&doors);
     let over = seconds();
-    let outcome = running.wait(JOB_LIMIT).map_err(|error| error.to_string())?;
+    let outcome = talk.end(strangers)?;
     expect_code(&outcome, 0)?;
     let (calm, under) = (rate(&outcome.stdout, begin + 0.5, attacked), rate(&outcome.stdout, attacked, over));
     println!(
@@ -156,10 +181,10 @@ fn pace(jobs: &Jobs<'_>) -> Verdict {
 
 /// Peers must get in among all of these.
 fn reconnecting(jobs: &Jobs<'_>) -> Verdict {
-    let running = start(jobs, ["exchange", "9"], &[("TERN_TCP_CUTS", "150")])?;
+    let talk = Talk::start(jobs, "exchange", &[("TERN_TCP_CUTS", "150")])?;
     std::thread::sleep(CALM);
-    attack(&doors(&running)?)?;
-    let outcome = running.wait(JOB_LIMIT).map_err(|error| error.to_string())?;
+    let strangers = doors(&talk.running).and_then(|doors| attack(&doors));
+    let outcome = talk.end(strangers)?;
     expect_code(&outcome, 0)?;
     expect(outcome.stdout.contains(" rounds are right"), "its rounds are right", &outcome)?;
     passed()
