@@ -210,8 +210,8 @@ fn host_entry(bytes: &[u8]) {
 }
 
 /// What a launcher answers to a rank that starts, in order.
-const LAUNCHER: &str = "cmd=response_to_init pmi_version=1 pmi_subversion=1 rc=0\ncmd=maxes kvsname_max=256 keylen_max=64 \
-vallen_max=1024\ncmd=my_kvsname kvsname=kvs_1\ncmd=appnum appnum=0\ncmd=universe_size size=4\ncmd=put_result rc=0\n\
+const LAUNCHER: &str = "cmd=response_to_init pmi_version=1 pmi_subversion=1 rc=0\ncmd=my_kvsname kvsname=kvs_1\n\
+cmd=appnum appnum=0\ncmd=universe_size size=4\ncmd=maxes kvsname_max=256 keylen_max=64 vallen_max=1024\ncmd=put_result rc=0\n\
 cmd=barrier_out rc=0\ncmd=get_result rc=0 value=(vector,(0,2,2))\n";
 
 /// A launcher that says these bytes and nothing more, whatever it is asked.
@@ -222,7 +222,7 @@ fn pmi_client(bytes: &[u8]) {
     theirs.shutdown(std::net::Shutdown::Write).expect("a socket");
     let Ok(mut client) = Pmi1Client::connect(ours.into_raw_fd()) else { return };
     let _ = (client.appnum(), client.universe());
-    if client.put("key", "value").and_then(|()| client.barrier()).is_err() {
+    if client.put("key", &"value".repeat(100)).and_then(|()| client.barrier()).is_err() {
         return;
     }
     if let Ok(Some(text)) = client.get("PMI_process_mapping") {

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, OnceLock};
 
 use rustix::rand::{GetRandomFlags, getrandom};
 
-use crate::bootstrap::pmi1::client::PmiLink;
+use crate::bootstrap::pmi1::client::{Pmi1Client, PmiLink, locked};
 use crate::bootstrap::voice::Voice;
 use crate::control::{AbortNotice, Notice};
 use crate::cores::{CoreBudget, affinity_cores};
@@ -28,10 +28,6 @@ pub struct Job {
     pub rank: u32,
     /// Number of ranks in the world.
     pub size: u32,
-    /// Which program of `mpirun`'s command line this is (`MPI_APPNUM`); `None` without `mpirun`.
-    pub appnum: Option<u32>,
-    /// `MPI_UNIVERSE_SIZE`.
-    pub universe_size: u32,
     /// The memory file that the ranks of this machine share, empty until a rank gives it a size. `None`
     /// without `mpirun`.
     pub segment: Option<OwnedFd>,
@@ -48,7 +44,20 @@ pub struct Job {
     /// Number of hosts.
     pub hosts: u32,
     pub(crate) places: OnceLock<NodeMap>,
+    pub(crate) appnum: LauncherNumber,
+    pub(crate) universe: LauncherNumber,
     pub(crate) control: Option<JobControl>,
+}
+
+/// A number that only few programs want to know: a launcher that has not said it is asked when one does.
+#[derive(Debug, Default)]
+pub(crate) struct LauncherNumber(OnceLock<Option<u32>>);
+
+impl LauncherNumber {
+    /// What the launcher has said, if it has.
+    pub(crate) fn told(number: Option<u32>) -> LauncherNumber {
+        LauncherNumber(number.map(|number| OnceLock::from(Some(number))).unwrap_or_default())
+    }
 }
 
 /// How a rank ends the job.
@@ -67,8 +76,6 @@ impl Job {
         Job {
             rank: 0,
             size: 1,
-            appnum: None,
-            universe_size: 1,
             segment: None,
             status_page: None,
             cores: CoreBudget { usable: affinity_cores(), ranks: 1 },
@@ -78,7 +85,26 @@ impl Job {
             watch: None,
             hosts: 1,
             places: OnceLock::new(),
+            appnum: LauncherNumber::default(),
+            universe: LauncherNumber::default(),
         }
+    }
+
+    /// Which program of the launcher's command line this is (`MPI_APPNUM`), if a launcher says so.
+    pub fn appnum(&self) -> Option<u32> {
+        self.number(&self.appnum, Pmi1Client::appnum)
+    }
+
+    /// `MPI_UNIVERSE_SIZE`: how many ranks there is room for.
+    pub fn universe_size(&self) -> u32 {
+        self.number(&self.universe, Pmi1Client::universe).unwrap_or(0).max(self.size)
+    }
+
+    fn number(&self, number: &LauncherNumber, ask: fn(&mut Pmi1Client) -> Option<u32>) -> Option<u32> {
+        *number.0.get_or_init(|| match &self.control {
+            Some(JobControl::Launcher(_, Some(link))) => locked(link).client().ok().and_then(ask),
+            _ => None,
+        })
     }
 
     /// What only the processes of this job know, for proofs on connections. A world of one makes one up.
@@ -202,7 +228,7 @@ mod tests {
     #[test]
     fn a_world_of_one_is_never_oversubscribed() {
         let job = Job::alone();
-        assert_eq!((job.rank, job.size, job.appnum), (0, 1, None));
+        assert_eq!((job.rank, job.size, job.appnum(), job.universe_size()), (0, 1, None, 1));
         assert!(!job.cores.is_oversubscribed());
         assert_eq!(job.host_of(0), 0);
         assert_ne!(job.secret().unwrap(), job.secret().unwrap());

@@ -30,6 +30,15 @@ pub const PUBLISH_SECONDS: i64 = 10;
 /// Longest line that a launcher sends in PMI-1, with a margin: a value of at most 1,024 or 4,096 bytes and a few words.
 pub const PMI_ANSWER_BYTES_MAX: usize = 8192;
 
+/// Read at once of what a launcher says in PMI-1: most of its lines are shorter.
+pub const PMI_READ_BYTES: usize = 512;
+
+/// Values shorter than this are taken by every launcher that speaks PMI-1; for longer ones it is asked.
+pub const PMI_VALUE_BYTES_SURE: usize = 200;
+
+/// Between looks whether the first rank of the host has written the node map.
+pub const NODE_MAP_PAUSE: Duration = Duration::from_micros(200);
+
 /// Most hosts in a job. Real ones have thousands.
 pub const HOSTS_MAX: u32 = 1 << 16;
 

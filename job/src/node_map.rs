@@ -5,6 +5,7 @@
 //! file system. A rank reads it only when it needs it: jobs on one host never do.
 
 use std::os::fd::AsFd;
+use std::sync::atomic::{Ordering, fence};
 
 use rustix::fs::ftruncate;
 use rustix::io::{Errno, pread, pwrite};
@@ -107,10 +108,9 @@ pub fn make_room(status_page: impl AsFd, size: u32) -> Result<(), Errno> {
     ftruncate(status_page, status_page_bytes(size))
 }
 
-/// Writes the node map behind the records of a status page.
+/// Writes the node map behind the records of a status page. Who finds it written finds all of it.
 pub fn write(status_page: impl AsFd, secret: &JobSecret, places: &NodeMap) -> Result<(), Errno> {
     let mut bytes = Vec::with_capacity(HEADER_BYTES + places.runs.len() * RUN_BYTES);
-    bytes.extend_from_slice(&MAGIC);
     bytes.extend_from_slice(secret);
     for number in [places.size, places.hosts, places.runs.len() as u32] {
         bytes.extend_from_slice(&number.to_le_bytes());
@@ -119,8 +119,18 @@ pub fn write(status_page: impl AsFd, secret: &JobSecret, places: &NodeMap) -> Re
         bytes.extend_from_slice(&run.first.to_le_bytes());
         bytes.extend_from_slice(&run.host.to_le_bytes());
     }
-    let written = pwrite(status_page, &bytes, status_page_bytes(places.size))?;
-    if written == bytes.len() { Ok(()) } else { Err(Errno::NOSPC) }
+    let start = status_page_bytes(places.size);
+    write_all(&status_page, &bytes, start + MAGIC.len() as u64)?;
+    fence(Ordering::SeqCst);
+    write_all(&status_page, &MAGIC, start)
+}
+
+/// Whether it has been written to the status page of a job of `size` ranks.
+pub fn is_written(status_page: impl AsFd, size: u32) -> Result<bool, Errno> {
+    let mut magic = [0; MAGIC.len()];
+    pread(status_page, &mut magic, status_page_bytes(size))?;
+    fence(Ordering::SeqCst);
+    Ok(magic == MAGIC)
 }
 
 /// Reads the job's secret from the status page of a job of `size` ranks.
@@ -147,6 +157,10 @@ fn read_header(status_page: impl AsFd, size: u32) -> Result<[u8; HEADER_BYTES], 
     let mut header = [0; HEADER_BYTES];
     read_all(status_page, &mut header, status_page_bytes(size))?;
     if header.starts_with(&MAGIC) { Ok(header) } else { Err(Errno::INVAL) }
+}
+
+fn write_all(file: impl AsFd, bytes: &[u8], at: u64) -> Result<(), Errno> {
+    if pwrite(file, bytes, at)? == bytes.len() { Ok(()) } else { Err(Errno::NOSPC) }
 }
 
 fn read_all(file: impl AsFd, bytes: &mut [u8], at: u64) -> Result<(), Errno> {

@@ -15,7 +15,7 @@ use crate::bootstrap::reminder::{self, Reminder};
 use crate::bootstrap::voice::Voice;
 use crate::cores::{CoreBudget, cores};
 use crate::hex::{from_hex, to_hex};
-use crate::job::{Job, JobControl, fresh_secret};
+use crate::job::{Job, JobControl, LauncherNumber, fresh_secret};
 use crate::limits::START_PATIENCE;
 use crate::link::{DirectoryLink, RankDirectory};
 use crate::node_map::{self, JobSecret, NodeMap};
@@ -34,9 +34,9 @@ pub(crate) struct LaunchedRank {
     pub rank: u32,
     /// Of how many.
     pub size: u32,
-    /// Which program of the launcher's command line this is.
+    /// Which program of the launcher's command line this is, if the launcher has said so without being asked.
     pub appnum: Option<u32>,
-    /// `MPI_UNIVERSE_SIZE`.
+    /// `MPI_UNIVERSE_SIZE`, likewise.
     pub universe: Option<u32>,
 }
 
@@ -80,23 +80,35 @@ pub(crate) fn assemble(mut exchange: Box<dyn LauncherExchange>) -> io::Result<Jo
     if let Some(own) = &own {
         exchange.put(HOST_KEY, &own.entry(&local)?.to_string())?;
     }
-    let secret = exchange_secret(&mut *exchange, rank)?;
-    let (memory, lifelines) = match own {
+    let fresh = if rank == 0 { Some(fresh_secret()?) } else { None };
+    if let Some(secret) = &fresh {
+        exchange.put(SECRET_KEY, &to_hex(secret))?;
+    }
+    exchange.fence()?;
+    drop(reminder);
+    let (memory, places, lifelines) = match own {
         Some(Leader { memory, listener }) => {
+            let secret = fresh.map_or_else(|| secret_of_job(&mut *exchange), Ok)?;
             let places = all_places(&mut *exchange, size)?;
             node_map::write(&memory.status_page, &secret, &places)?;
             let open = |listener| lifelines(&mut *exchange, listener, secret, places.host_of(rank), &places);
-            (memory, listener.map(open).transpose()?)
+            let lifelines = listener.map(open).transpose()?;
+            (memory, places, lifelines)
         }
-        None => (HostMemory::open(&host_entry(&mut *exchange, leader)?.memory, leader)?, None),
+        None => {
+            let memory = HostMemory::open(&host_entry(&mut *exchange, leader)?.memory, leader)?;
+            let places = memory.places(size, leader)?;
+            (memory, places, None)
+        }
     };
     let status_page = StatusPage::new(memory.status_page.try_clone()?, rank);
     // Whoever watches over this rank finds its process there.
     status_page.state(RankState::Starting);
-    // Until here the leader keeps open what the others open.
-    exchange.fence()?;
-    drop(reminder);
-    let places = node_map::read_places(&memory.status_page, size)?;
+    // The leader keeps open what the others open until all meet again. Ranks on several hosts do so when they publish how they are
+    // reached, with the files still open.
+    if places.hosts() == 1 {
+        exchange.fence()?;
+    }
     let host = places.host_of(rank);
     let voice = exchange.voice();
     let (directory, pmi) = exchange.into_directory()?;
@@ -105,8 +117,6 @@ pub(crate) fn assemble(mut exchange: Box<dyn LauncherExchange>) -> io::Result<Jo
     Ok(Job {
         rank,
         size,
-        appnum,
-        universe_size: universe.unwrap_or(0).max(size),
         segment: Some(memory.segment),
         status_page: Some(status_page),
         cores: CoreBudget { usable: cores(), ranks: local.len() as u32 },
@@ -116,6 +126,8 @@ pub(crate) fn assemble(mut exchange: Box<dyn LauncherExchange>) -> io::Result<Jo
         watch: Some(watch),
         hosts: places.hosts(),
         places: OnceLock::from(places),
+        appnum: LauncherNumber::told(appnum),
+        universe: LauncherNumber::told(universe),
     })
 }
 
@@ -215,12 +227,8 @@ fn all_places(exchange: &mut dyn LauncherExchange, size: u32) -> io::Result<Node
     Ok(NodeMap::of(host_of.into_iter().flatten()))
 }
 
-/// The first fence is in it.
-fn exchange_secret(exchange: &mut dyn LauncherExchange, rank: u32) -> io::Result<JobSecret> {
-    if rank == 0 {
-        exchange.put(SECRET_KEY, &to_hex(&fresh_secret()?))?;
-    }
-    exchange.fence()?;
+/// What rank 0 has left.
+fn secret_of_job(exchange: &mut dyn LauncherExchange) -> io::Result<JobSecret> {
     let text = exchange.get(0, SECRET_KEY)?.unwrap_or_default();
     let secret = from_hex(&text).and_then(|bytes| bytes.try_into().ok());
     secret.ok_or_else(|| io::Error::other("rank 0 has left no secret: is it a program of Tern?"))

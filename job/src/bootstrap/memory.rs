@@ -5,10 +5,14 @@
 
 use std::io;
 use std::os::fd::{AsRawFd, OwnedFd};
+use std::thread;
 
 use rustix::fs::{MemfdFlags, Mode, OFlags, fstat, memfd_create};
+use rustix::io::Errno;
+use rustix::process::{Pid, getpid, test_kill_process};
 
-use crate::node_map;
+use crate::limits::NODE_MAP_PAUSE;
+use crate::node_map::{self, NodeMap};
 
 /// The two memory files of a host.
 pub(super) struct HostMemory {
@@ -16,6 +20,8 @@ pub(super) struct HostMemory {
     pub segment: OwnedFd,
     /// Where each says where it stands.
     pub status_page: OwnedFd,
+    /// The process that has made them.
+    maker: Pid,
 }
 
 impl HostMemory {
@@ -24,7 +30,7 @@ impl HostMemory {
         let segment = memfd_create("tern-segment", MemfdFlags::CLOEXEC)?;
         let status_page = memfd_create("tern-status", MemfdFlags::CLOEXEC)?;
         node_map::make_room(&status_page, size)?;
-        Ok(HostMemory { segment, status_page })
+        Ok(HostMemory { segment, status_page, maker: getpid() })
     }
 
     /// How another process finds them: this process, and number and inode of each.
@@ -46,10 +52,27 @@ impl HostMemory {
             )));
         };
         let open = |number: u64, inode: u64| open_at(process, number, inode, leader);
+        let maker = i32::try_from(process).ok().and_then(Pid::from_raw);
         Ok(HostMemory {
             segment: open(segment, segment_inode)?,
             status_page: open(status_page, status_page_inode)?,
+            maker: maker.ok_or(io::ErrorKind::InvalidData)?,
         })
+    }
+
+    /// Which ranks of a job of `size` run where. Waits until `leader`, which has made the files, has written it.
+    pub(super) fn places(&self, size: u32, leader: u32) -> io::Result<NodeMap> {
+        while !node_map::is_written(&self.status_page, size)? {
+            // The last look comes after the end of the process.
+            let has_ended = test_kill_process(self.maker) == Err(Errno::SRCH);
+            if has_ended && !node_map::is_written(&self.status_page, size)? {
+                return Err(io::Error::other(format!(
+                    "rank {leader}, the first of this host, has ended in MPI_Init"
+                )));
+            }
+            thread::sleep(NODE_MAP_PAUSE);
+        }
+        Ok(node_map::read_places(&self.status_page, size)?)
     }
 }
 
@@ -75,6 +98,11 @@ mod tests {
         let names = memory.names().unwrap();
         let opened = HostMemory::open(&names, 0).unwrap();
         assert_eq!(fstat(&opened.status_page).unwrap().st_ino, fstat(&memory.status_page).unwrap().st_ino);
+        let places = NodeMap::of([0, 1].into_iter());
+        let later = std::thread::spawn(move || opened.places(2, 0).unwrap());
+        std::thread::sleep(3 * NODE_MAP_PAUSE);
+        node_map::write(&memory.status_page, &[1; 32], &places).unwrap();
+        assert_eq!(later.join().unwrap(), places);
         for bad in ["", "1:2", "x:1:1:1:1", &format!("{names}1"), &names.replacen(':', "0:", 1)] {
             assert!(HostMemory::open(bad, 0).is_err(), "{bad}");
         }

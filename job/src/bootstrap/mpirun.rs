@@ -12,7 +12,7 @@ use crate::bootstrap::JoinError;
 use crate::bootstrap::way::{Bootstrap, EnvironmentReader};
 use crate::cores::{CoreBudget, affinity_cores};
 use crate::descriptor::{DESCRIPTOR_VARIABLE, FdName, JobDescriptor};
-use crate::job::{Job, JobControl};
+use crate::job::{Job, JobControl, LauncherNumber};
 use crate::link::DirectoryLink;
 use crate::procfs::descends_from;
 use crate::reserved_fd::ReservedFd;
@@ -55,8 +55,6 @@ fn claim_rank(descriptor: &JobDescriptor) -> Result<Option<Job>, JoinError> {
     Ok(Some(Job {
         rank: descriptor.rank,
         size: descriptor.size,
-        appnum: Some(descriptor.app),
-        universe_size: descriptor.universe,
         segment: Some(segment),
         status_page: Some(status_page),
         cores: CoreBudget { usable: usable_cores(descriptor), ranks: descriptor.local },
@@ -66,6 +64,8 @@ fn claim_rank(descriptor: &JobDescriptor) -> Result<Option<Job>, JoinError> {
         watch: None,
         hosts: descriptor.hosts,
         places: OnceLock::new(),
+        appnum: LauncherNumber::told(Some(descriptor.app)),
+        universe: LauncherNumber::told(Some(descriptor.universe)),
     }))
 }
 

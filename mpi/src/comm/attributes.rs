@@ -429,8 +429,8 @@ fn predefined(key: c_int) -> Option<&'static AtomicI32> {
 fn refresh(process: &mut Process, key: c_int) -> bool {
     let job = process.job.as_ref();
     let value = match key {
-        MPI_APPNUM => job.and_then(|job| job.appnum).map(|number| number as c_int),
-        MPI_UNIVERSE_SIZE => job.map(|job| job.universe_size as c_int),
+        MPI_APPNUM => job.and_then(|job| job.appnum()).map(|number| number as c_int),
+        MPI_UNIVERSE_SIZE => job.map(|job| job.universe_size() as c_int),
         MPI_LASTUSEDCODE => Some(process.objects.errors.last_used()),
         _ => return true,
     };

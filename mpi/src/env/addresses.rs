@@ -11,15 +11,16 @@ use tern_abi::{MPI_COMM_WORLD, MPI_ERR_OTHER};
 use tern_engine::Group;
 use tern_job::hex::{from_hex, to_hex};
 
-/// All ranks do this in `MPI_Finalize`, or none does. The first rank of each host speaks for those beside it.
-pub(crate) fn tell_each_other(call: &'static str) -> Result {
-    let Some(own) = network::published_address() else { return Ok(()) };
+/// All ranks do this in `MPI_Finalize`, or none does: whether they have. Nobody goes on before all have come. The first rank of each host
+/// speaks for those beside it.
+pub(crate) fn tell_each_other(call: &'static str) -> Result<bool> {
+    let Some(own) = network::published_address() else { return Ok(false) };
     let (size, local, firsts) = {
         let process = enter();
         let Some(job) =
             process.job.as_ref().filter(|job| job.takes_leave() && job.size <= KEPT_ADDRESSES_MAX)
         else {
-            return Ok(());
+            return Ok(false);
         };
         let (places, world) = (job.places(), process.comm(MPI_COMM_WORLD)?);
         let local = places.ranks_of(places.host_of(job.rank)).collect();
@@ -28,7 +29,7 @@ pub(crate) fn tell_each_other(call: &'static str) -> Result {
     };
     let all = among_hosts(&local, &firsts, line(local.member(local.rank), &own))?;
     network::keep_addresses(addresses(&all, size).ok_or_else(garbled)?);
-    Ok(())
+    Ok(true)
 }
 
 /// Some ranks of the world, of which this process is the first that counts.

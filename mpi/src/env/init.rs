@@ -229,8 +229,9 @@ fn finalize() -> Result {
     send_what_is_left("MPI_Finalize");
     multicast::retire("MPI_Finalize");
     // Nobody leaves while somebody may still need its help: a large message may have to be fetched from here.
-    crate::coll::last_barrier("MPI_Finalize", MPI_COMM_WORLD)?;
-    addresses::tell_each_other("MPI_Finalize")?;
+    if !addresses::tell_each_other("MPI_Finalize")? {
+        crate::coll::last_barrier("MPI_Finalize", MPI_COMM_WORLD)?;
+    }
     spawn::leave_together("MPI_Finalize")?;
     if !can_return(&mut enter()) {
         progress::stop();

@@ -7,6 +7,7 @@ use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd, RawFd};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use nix::sys::socket::{ControlMessage, MsgFlags, sendmsg};
+use rustix::buffer::spare_capacity;
 use rustix::event::PollFlags;
 use rustix::io::{Errno, IoSliceMut};
 use rustix::net::{
@@ -16,7 +17,7 @@ use rustix::net::{
 
 use crate::bootstrap::voice::Voice;
 use crate::hex::{from_hex, to_hex};
-use crate::limits::{ENDPOINT_ADDRESS_BYTES_MAX, PMI_ANSWER_BYTES_MAX};
+use crate::limits::{ENDPOINT_ADDRESS_BYTES_MAX, PMI_ANSWER_BYTES_MAX, PMI_READ_BYTES, PMI_VALUE_BYTES_SURE};
 use crate::link::RankDirectory;
 use crate::pmi::{PmiLine, unescape};
 use crate::spawn_request::SpawnRequest;
@@ -28,7 +29,8 @@ pub(crate) struct Pmi1Client {
     buffer: Vec<u8>,
     /// The name of the job's store of keys.
     store: String,
-    value_bytes_max: usize,
+    /// How long a value may be; not known before one is long.
+    value_bytes_max: Option<usize>,
     /// What Tern's `mpirun` has said without being asked: worlds that have ended, and how.
     ended: Vec<(u32, String)>,
 }
@@ -42,10 +44,8 @@ impl Pmi1Client {
     /// Greets over a socket.
     pub(crate) fn over(socket: OwnedFd) -> io::Result<Pmi1Client> {
         let (socket, buffer, ended) = (Arc::new(socket), Vec::new(), Vec::new());
-        let mut client = Pmi1Client { socket, buffer, store: String::new(), value_bytes_max: 0, ended };
+        let mut client = Pmi1Client { socket, buffer, store: String::new(), value_bytes_max: None, ended };
         client.ask("cmd=init pmi_version=1 pmi_subversion=1", "response_to_init")?;
-        let maxes = client.ask("cmd=get_maxes", "maxes")?;
-        client.value_bytes_max = number_in(&maxes, "vallen_max").unwrap_or(0) as usize;
         let answer = client.ask("cmd=get_my_kvsname", "my_kvsname")?;
         client.store = PmiLine::new(&answer).get("kvsname").unwrap_or_default().into();
         Ok(client)
@@ -70,13 +70,24 @@ impl Pmi1Client {
 
     /// Puts a value into the store. It is visible to others after the next barrier.
     pub(crate) fn put(&mut self, key: &str, value: &str) -> io::Result<()> {
-        if value.len() >= self.value_bytes_max {
-            let text =
-                format!("the launcher takes {} bytes at most, not {}", self.value_bytes_max, value.len());
-            return Err(io::Error::new(io::ErrorKind::InvalidInput, text));
+        if value.len() >= PMI_VALUE_BYTES_SURE {
+            let most = self.value_bytes_max()?;
+            if value.len() >= most {
+                let text = format!("the launcher takes {most} bytes at most, not {}", value.len());
+                return Err(io::Error::new(io::ErrorKind::InvalidInput, text));
+            }
         }
         let words = format!("cmd=put kvsname={} key={key} value={value}", self.store);
         self.ask(&words, "put_result").map(drop)
+    }
+
+    fn value_bytes_max(&mut self) -> io::Result<usize> {
+        if let Some(most) = self.value_bytes_max {
+            return Ok(most);
+        }
+        let maxes = self.ask("cmd=get_maxes", "maxes")?;
+        let most = number_in(&maxes, "vallen_max").unwrap_or(0) as usize;
+        Ok(*self.value_bytes_max.insert(most))
     }
 
     /// A value of the store; `None` if nobody has put it.
@@ -186,13 +197,10 @@ impl Pmi1Client {
 
     /// Reads what has come. The end of the connection is an error.
     fn read(&mut self, flags: RecvFlags) -> io::Result<()> {
-        let mut bytes = [0; PMI_ANSWER_BYTES_MAX];
-        match recv(&self.socket, &mut bytes, flags) {
-            Ok((0, _)) => Err(io::ErrorKind::UnexpectedEof.into()),
-            Ok((count, _)) => {
-                self.buffer.extend_from_slice(&bytes[..count]);
-                Ok(())
-            }
+        self.buffer.reserve(PMI_READ_BYTES);
+        match recv(&self.socket, spare_capacity(&mut self.buffer), flags) {
+            Ok((_, 0)) => Err(io::ErrorKind::UnexpectedEof.into()),
+            Ok(_) => Ok(()),
             Err(Errno::INTR) => Ok(()),
             Err(error) => Err(error.into()),
         }
@@ -398,18 +406,14 @@ mod tests {
         (theirs.into_raw_fd(), std::thread::spawn(serve))
     }
 
-    const GREETINGS: [&str; 3] = [
-        "cmd=response_to_init pmi_version=1 pmi_subversion=1 rc=0",
-        "cmd=maxes kvsname_max=256 keylen_max=64 vallen_max=1024",
-        "cmd=my_kvsname kvsname=kvs_1_0",
-    ];
+    const GREETINGS: [&str; 2] =
+        ["cmd=response_to_init pmi_version=1 pmi_subversion=1 rc=0", "cmd=my_kvsname kvsname=kvs_1_0"];
 
     #[test]
     fn cards_go_through_the_store() {
         let (number, thread) = launcher(&[
             GREETINGS[0],
             GREETINGS[1],
-            GREETINGS[2],
             "cmd=put_result rc=0 msg=success",
             "cmd=barrier_out",
             "cmd=get_result rc=-1 msg=key_not_found value=unknown",
@@ -427,16 +431,32 @@ mod tests {
         }
         assert_eq!(answer, Some((9, vec![0, 0xff])));
         let lines = thread.join().unwrap();
-        assert_eq!(lines[3], "cmd=put kvsname=kvs_1_0 key=tern-endpoint-3 value=01ab");
-        assert_eq!(lines[6], "cmd=get kvsname=kvs_1_0 key=tern-endpoint-9");
+        assert_eq!(lines[2], "cmd=put kvsname=kvs_1_0 key=tern-endpoint-3 value=01ab");
+        assert_eq!(lines[5], "cmd=get kvsname=kvs_1_0 key=tern-endpoint-9");
         assert_eq!(link.answer(), None);
+    }
+
+    #[test]
+    fn a_launcher_is_asked_how_long_a_value_may_be() {
+        let (number, thread) = launcher(&[
+            GREETINGS[0],
+            GREETINGS[1],
+            "cmd=maxes kvsname_max=256 keylen_max=64 vallen_max=300",
+            "cmd=put_result rc=0",
+        ]);
+        let mut client = Pmi1Client::connect(number).unwrap();
+        assert!(client.put("long", &"x".repeat(300)).unwrap_err().to_string().contains("300 bytes at most"));
+        client.put("long", &"x".repeat(299)).unwrap();
+        let lines = thread.join().unwrap();
+        assert_eq!(lines[2], "cmd=get_maxes");
+        assert!(lines[3].starts_with("cmd=put kvsname=kvs_1_0 key=long value=x"));
     }
 
     #[test]
     fn a_launcher_that_refuses_or_goes_is_an_error() {
         let (number, _) = launcher(&["cmd=response_to_init pmi_version=2 pmi_subversion=0 rc=-1"]);
         assert!(Pmi1Client::connect(number).unwrap_err().to_string().contains("rc=-1"));
-        let (number, _) = launcher(&GREETINGS[..2]);
+        let (number, _) = launcher(&GREETINGS[..1]);
         assert!(Pmi1Client::connect(number).is_err());
         assert!(Pmi1Client::connect(1_000_000).is_err());
     }

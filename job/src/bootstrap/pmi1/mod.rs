@@ -74,9 +74,10 @@ impl Pmi1Launcher {
                 "the launcher is Tern's own mpirun, but TERN_JOB is not set: something removed it",
             ));
         }
-        let (appnum, universe) = (client.appnum(), client.universe());
         let places = places(&mut client, size)?;
-        Ok(Pmi1Launcher { client, identity: LaunchedRank { rank, size, appnum, universe }, places })
+        // Each question is a wait for the launcher, which answers one rank after the other: these are for whoever wants to know.
+        let identity = LaunchedRank { rank, size, appnum: None, universe: None };
+        Ok(Pmi1Launcher { client, identity, places })
     }
 }
 
