@@ -70,7 +70,13 @@ fn leave(job: &Job) {
 
 fn count() {
     let job = enter();
-    println!("# rank {} of {}, program {:?}, on {} cores", job.rank, job.size, job.appnum(), job.cores.usable);
+    println!(
+        "# rank {} of {}, program {:?}, on {} cores",
+        job.rank,
+        job.size,
+        job.appnum(),
+        job.cores.usable
+    );
     leave(&job);
 }
 
