@@ -1,5 +1,6 @@
 /* Traffic that checks itself, for jobs whose network misbehaves: the first argument says what the ranks do, the second
- * for how many seconds at most, the third names a file that ends it sooner when it appears. The harness (harness/jobs/net.rs) does the misbehaving. */
+ * for how many seconds at most. The third names a file that ends it sooner when it appears. The harness
+ * (harness/jobs/net.rs, strangers.rs) does the misbehaving. */
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
