@@ -2,6 +2,9 @@
 //!
 //! `send` is `None` in place: the own block is then in its place already. `first` is the block of rank 0 in the
 //! receive buffer, the others follow.
+//!
+//! The own block leaves from where the program has it, and is copied to its place meanwhile. Sent from there, it would have to be
+//! copied before.
 
 use crate::barrier::doublings;
 use crate::schedule::{Schedule, Span, StepPeer};
@@ -10,21 +13,28 @@ use crate::shape::Member;
 /// Ring: each block travels around once, n − 1 rounds with one block each. Every rank only talks to its two
 /// neighbors.
 pub fn ring(s: &mut Schedule, me: Member, send: Option<Span>, block: impl Fn(u32) -> Span) {
-    send.into_iter().for_each(|own| s.copy(own, block(me.rank)));
-    ring_over(s, me, |rank| me.peer(rank), block);
+    ring_over(s, me, |rank| me.peer(rank), send, block);
 }
 
-/// The rounds of [`ring`] among ranks that `peer` names, with the own block in its place.
+/// [`ring`] among ranks that `peer` names.
 pub(crate) fn ring_over(
     s: &mut Schedule,
     me: Member,
     peer: impl Fn(u32) -> StepPeer,
+    send: Option<Span>,
     block: impl Fn(u32) -> Span,
 ) {
+    let own = send.unwrap_or(block(me.rank));
     for step in 1..me.size {
-        s.send_some(peer(me.after(1)), block(me.before(step - 1)));
         s.recv_some(peer(me.before(1)), block(me.before(step)));
+        s.send_some(peer(me.after(1)), if step == 1 { own } else { block(me.before(step - 1)) });
+        if step == 1 {
+            s.copy(own, block(me.rank));
+        }
         s.wait();
+    }
+    if me.size == 1 {
+        s.copy(own, block(me.rank));
     }
 }
 
@@ -32,12 +42,22 @@ pub(crate) fn ring_over(
 /// that each has.
 pub fn recursive_doubling(s: &mut Schedule, me: Member, send: Option<Span>, first: Span) {
     debug_assert!(me.power_of_two());
-    send.into_iter().for_each(|own| s.copy(own, first.block(me.rank)));
+    let place = first.block(me.rank);
+    let own = send.unwrap_or(place);
     for step in doublings(me.size) {
         let partner = me.rank ^ step;
-        s.send_some(me.peer(partner), first.blocks(me.rank & !(step - 1), step));
         s.recv_some(me.peer(partner), first.blocks(partner & !(step - 1), step));
+        s.send_some(
+            me.peer(partner),
+            if step == 1 { own } else { first.blocks(me.rank & !(step - 1), step) },
+        );
+        if step == 1 {
+            s.copy(own, place);
+        }
         s.wait();
+    }
+    if me.size == 1 {
+        s.copy(own, place);
     }
 }
 
@@ -84,17 +104,19 @@ pub(crate) fn bruck_in_place(s: &mut Schedule, me: Member, blocks: impl Fn(u32, 
 /// algorithms on terascale Linux cluster with fast Ethernet", 2005.
 pub fn neighbor_exchange(s: &mut Schedule, me: Member, send: Option<Span>, first: Span) {
     debug_assert!(me.size % 2 == 0);
-    send.into_iter().for_each(|own| s.copy(own, first.block(me.rank)));
+    let place = first.block(me.rank);
+    let own = send.unwrap_or(place);
     let partner = me.rank ^ 1;
-    s.send_some(me.peer(partner), first.block(me.rank));
     s.recv_some(me.peer(partner), first.block(partner));
+    s.send_some(me.peer(partner), own);
+    s.copy(own, place);
     s.wait();
     let pairs = Member::new(me.rank / 2, me.size / 2);
     let even = me.rank % 2 == 0;
     for round in 1..pairs.size {
         let (partner, mine, theirs) = exchange_round(me, pairs, even, round);
-        s.send_some(me.peer(partner), first.blocks(2 * mine, 2));
         s.recv_some(me.peer(partner), first.blocks(2 * theirs, 2));
+        s.send_some(me.peer(partner), first.blocks(2 * mine, 2));
         s.wait();
     }
 }

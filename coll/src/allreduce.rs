@@ -63,7 +63,7 @@ pub fn ring(s: &mut Schedule, me: Member, own: Span, home: Span) {
     }
     // Block r + 1 is complete at rank r.
     let shifted = |rank: u32| cut.block(home, Member { rank, ..me }.after(1));
-    allgather::ring_over(s, me, |rank| me.peer(rank), shifted);
+    allgather::ring_over(s, me, |rank| me.peer(rank), None, shifted);
 }
 
 fn ring_reduce(s: &mut Schedule, me: Member, cut: &Cut, own: Span, home: Span) {
@@ -127,7 +127,7 @@ pub fn segmented_ring(s: &mut Schedule, me: Member, own: Span, home: Span, segme
     }
     // Block r + 1 is complete at rank r.
     let shifted = |rank: u32| ring.cut.block(home, Member { rank, ..me }.after(1));
-    allgather::ring_over(s, me, |rank| me.peer(rank), shifted);
+    allgather::ring_over(s, me, |rank| me.peer(rank), None, shifted);
 }
 
 /// The reducing half of a segmented ring, tick by tick: n − 1 blocks, segment after segment.

@@ -24,11 +24,16 @@ pub fn direct(s: &mut Schedule, me: Member, send: impl Fn(u32) -> Span, recv: im
 
 /// Pairwise: as [`direct`], one partner at a time, so that no rank receives two large messages at once.
 pub fn pairwise(s: &mut Schedule, me: Member, send: impl Fn(u32) -> Span, recv: impl Fn(u32) -> Span) {
-    s.copy(send(me.rank), recv(me.rank));
     for distance in 1..me.size {
         s.recv_some(me.peer(me.before(distance)), recv(me.before(distance)));
         s.send_some(me.peer(me.after(distance)), send(me.after(distance)));
+        if distance == 1 {
+            s.copy(send(me.rank), recv(me.rank));
+        }
         s.wait();
+    }
+    if me.size == 1 {
+        s.copy(send(me.rank), recv(me.rank));
     }
 }
 

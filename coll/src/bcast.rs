@@ -35,7 +35,7 @@ pub fn scatter_ring(s: &mut Schedule, me: Member, root: u32, data: Span) {
         scatter_chunks(s, me, root, packed, chunk);
         let ring = Member::new(tree.rank, me.size);
         let block = |rank: u32| chunks(packed, chunk, rank, 1);
-        allgather::ring_over(s, ring, |rank| tree.peer(rank), block);
+        allgather::ring_over(s, ring, |rank| tree.peer(rank), None, block);
     });
 }
 

@@ -170,7 +170,7 @@ pub fn allgather(
         if node_bytes < LEADERS_RING_BYTES_MIN {
             allgather::bruck_in_place(s, leader, |first, number| tiers.node_blocks(all, first, number));
         } else {
-            allgather::ring_over(s, leader, |rank| leader.peer(rank), |node| tiers.blocks(all, node));
+            allgather::ring_over(s, leader, |rank| leader.peer(rank), None, |node| tiers.blocks(all, node));
         }
     }
     within(s, tiers.local, all.blocks(0, ranks));
