@@ -9,6 +9,7 @@
 pub mod basic;
 pub mod bounce;
 pub mod buf;
+pub mod cache;
 mod copy;
 pub mod datatype;
 mod exposed;

@@ -58,8 +58,9 @@ pub const SHM_CELLS_PAIR_BYTES_MAX: usize = 4 * 1024;
 /// cells, since these do not wait for each other (docs/performance/constants.md).
 pub const SHM_CELLS_BLOCK_BYTES_MIN: usize = 8 * 1024;
 
-/// Bytes of a block of an all-to-all among more ranks that goes by messages there. Shorter ones go in a sync step. Longer ones are
-/// fetched: a message of so many cells needs both ranks on a core at once (docs/decisions/0038-long-blocks-by-one-copy.md).
+/// Bytes of a block of an all-to-all among more ranks that goes by messages there, if all blocks fit into the cache. Shorter ones go in a
+/// sync step. Longer ones are fetched: a message of so many cells needs both ranks on a core at once
+/// (docs/decisions/0038-long-blocks-by-one-copy.md).
 pub const SHM_CELLS_ALLTOALL_BYTES: Range<usize> = SHM_ALLTOALL_FETCH_BYTES_MIN..128 * 1024;
 
 const _: () = assert!(SHM_REDUCE_BYTES_MAX * SHM_COMM_RANKS_MAX <= SYNC_BUFFER_BYTES);

@@ -279,7 +279,10 @@ impl Method {
                 size == 2 && bytes > SHM_CELLS_PAIR_BYTES_MAX
             }
             Method::Allgather { .. } | Method::Allgatherv { .. } => size == 2 && is_long_block,
-            Method::Alltoall { .. } if size > 2 => SHM_CELLS_ALLTOALL_BYTES.contains(&bytes),
+            Method::Alltoall { .. } if size > 2 => {
+                SHM_CELLS_ALLTOALL_BYTES.contains(&bytes)
+                    && all_to_all_fits(bytes, size, tern_mem::cache::last_level_bytes())
+            }
             Method::Alltoall { .. } => is_long_block,
             _ => false,
         }
@@ -321,6 +324,13 @@ pub(crate) fn scatters_directly(bytes: usize, size: usize) -> bool {
     size > 2 && bytes >= SHM_DIRECT_SCATTER_BYTES_MIN
 }
 
+/// Whether what all ranks of an all-to-all send and receive fits into a cache of so many bytes. In memory, a second copy costs more than
+/// the kernel's.
+fn all_to_all_fits(bytes: usize, size: usize, cache_bytes: Option<u64>) -> bool {
+    let all = bytes.saturating_mul(2 * size).saturating_mul(size);
+    cache_bytes.is_none_or(|cache_bytes| (all as u64) < cache_bytes)
+}
+
 /// Whether elements can be combined here and now, in any order.
 fn combines(data: &TypedCount, order: Option<OperandOrder>) -> bool {
     combines_in_order(data, order) && order == Some(OperandOrder::Any)
@@ -360,7 +370,13 @@ mod tests {
         assert!(joins(alltoall, (8 << 10) - 1, 2, true) && !joins(alltoall, 8 << 10, 2, true));
         for size in [3, 16] {
             assert!(joins(alltoall, (32 << 10) - 1, size, true) && joins(alltoall, 128 << 10, size, true));
-            assert!(!joins(alltoall, 32 << 10, size, true) && !joins(alltoall, (128 << 10) - 1, size, true));
+        }
+        let fits_in = |bytes, size| all_to_all_fits(bytes, size, Some(8 << 20));
+        assert!(fits_in((128 << 10) - 1, 4) && fits_in((64 << 10) - 1, 8) && !fits_in(64 << 10, 8));
+        assert!(!fits_in(32 << 10, 16) && all_to_all_fits(64 << 10, 16, None));
+        for bytes in [32 << 10, (128 << 10) - 1] {
+            let by_messages = all_to_all_fits(bytes, 3, tern_mem::cache::last_level_bytes());
+            assert_eq!(joins(alltoall, bytes as u64, 3, true), !by_messages);
         }
         assert!((1..24).all(|power| joins(alltoall, 1 << power, 4, false)));
         assert!(joins(bcast, 4096, 2, true) && !joins(bcast, 8192, 2, true) && joins(bcast, 8192, 2, false));
