@@ -2,7 +2,7 @@
 
 use crate::direct::{Fetch, part};
 use crate::gather::blocks;
-use crate::limits::SHM_FETCH_BYTES_MIN;
+use crate::limits::{SHM_ALLGATHER_FETCH_BYTES_MIN, SHM_FETCH_BYTES_MIN};
 use crate::method::VectorBlocks;
 use crate::{CallFault, CallHost, CallResult, ShmCall, Unequal, parts, whole_lines};
 use tern_coll::{Buf, Slice, Ty, TypedCount};
@@ -52,8 +52,8 @@ impl<S: CallHost> ShmCall<'_, S> {
             let into = self.host.buffer(&block(self.other()));
             return self.swap((own, 0, own.len().min(longest)), (&into, 0, into.len()));
         }
-        let is_long = self.size() == 2 && longest >= SHM_FETCH_BYTES_MIN;
-        if is_long && self.fetch_block(own, block(self.other()))? {
+        let fetched_min = if self.size() == 2 { SHM_FETCH_BYTES_MIN } else { SHM_ALLGATHER_FETCH_BYTES_MIN };
+        if longest >= fetched_min && self.fetch_blocks(own, &block)? {
             return Ok(());
         }
         for (at, len) in parts(longest, whole_lines(ShmComm::SYNC_BUFFER_BYTES / self.size())) {
@@ -62,10 +62,10 @@ impl<S: CallHost> ShmCall<'_, S> {
         Ok(())
     }
 
-    /// Each of two ranks fetches the other's block.
-    fn fetch_block(&mut self, own: &UserBuf, block: Slice) -> CallResult<bool> {
+    /// Each rank fetches the others' blocks.
+    fn fetch_blocks(&mut self, own: &UserBuf, block: &impl Fn(u32) -> Slice) -> CallResult<bool> {
         let host = self.host;
-        self.fetch_all(Some(own), |_| Fetch { offset: 0, into: host.buffer(&block) })
+        self.fetch_all(Some(own), |rank| Fetch { offset: 0, into: host.buffer(&block(rank)) })
     }
 
     /// Bytes `at..at + len` of each block that is so long.

@@ -22,8 +22,9 @@ pub const SHM_BCAST_PIECE_BYTES: usize = 32 * 1024;
 /// by both sides.
 pub const SHM_PAIR_BYTES_MAX: usize = 16 * 1024;
 
-/// Bytes of a block of an allgather up to which it goes over shared memory: above, messages copy once instead of twice.
-pub const SHM_ALLGATHER_BYTES_MAX: usize = 256 * 1024;
+/// Bytes of a block of an allgather among more than two ranks from which they fetch each other's blocks: below, to write each block once
+/// for all costs less.
+pub const SHM_ALLGATHER_FETCH_BYTES_MIN: usize = 256 * 1024;
 
 /// Bytes from which two ranks fetch each other's blocks: below, asking the kernel costs more than a second copy. Blocks
 /// written since the last call lie modified in the other core's cache, from where the kernel's copy gets them slowly.

@@ -263,9 +263,7 @@ impl Method {
                 let all = bytes.saturating_mul(size);
                 in_pieces || all <= ShmComm::EAGER_SLOT_BYTES || scatters_directly(bytes, size)
             }
-            Method::Allgather { .. } | Method::Allgatherv { .. } => {
-                size == 2 || bytes <= SHM_ALLGATHER_BYTES_MAX
-            }
+            Method::Allgather { .. } | Method::Allgatherv { .. } => true,
             Method::Alltoall { .. } | Method::Alltoallv { .. } => true,
         }
     }
