@@ -263,8 +263,10 @@ impl Method {
                 let all = bytes.saturating_mul(size);
                 in_pieces || all <= ShmComm::EAGER_SLOT_BYTES || scatters_directly(bytes, size)
             }
-            Method::Allgather { .. } | Method::Allgatherv { .. } => true,
-            Method::Alltoall { .. } | Method::Alltoallv { .. } => true,
+            Method::Allgather { .. }
+            | Method::Allgatherv { .. }
+            | Method::Alltoall { .. }
+            | Method::Alltoallv { .. } => true,
         }
     }
 

@@ -228,7 +228,7 @@ impl Voice for Pmi1Voice {
     /// Waits for the answer, since the connection may not end before it.
     fn finalize(&self) {
         if say(&self.0, "cmd=finalize").is_ok() {
-            let _ = recv(&self.0, &mut [0; PMI_ANSWER_BYTES_MAX], RecvFlags::empty());
+            let _ = recv(&self.0, &mut [0; PMI_READ_BYTES], RecvFlags::empty());
         }
     }
 
