@@ -3,8 +3,9 @@
 //! `send` is `None` in place: the own block is then in its place already. `first` is the block of rank 0 in the
 //! receive buffer, the others follow.
 //!
-//! The own block leaves from where the program has it, and is copied to its place meanwhile. Sent from there, it would have to be
-//! copied before.
+//! The own block leaves from where the program has it, and is copied to its place meanwhile. Sent from there, it
+//! would have to be copied before. Each round sends before it receives: a block that came early must not hold up
+//! the next rank.
 
 use crate::barrier::doublings;
 use crate::schedule::{Schedule, Span, StepPeer};
@@ -26,8 +27,8 @@ pub(crate) fn ring_over(
 ) {
     let own = send.unwrap_or(block(me.rank));
     for step in 1..me.size {
-        s.recv_some(peer(me.before(1)), block(me.before(step)));
         s.send_some(peer(me.after(1)), if step == 1 { own } else { block(me.before(step - 1)) });
+        s.recv_some(peer(me.before(1)), block(me.before(step)));
         if step == 1 {
             s.copy(own, block(me.rank));
         }
@@ -46,11 +47,11 @@ pub fn recursive_doubling(s: &mut Schedule, me: Member, send: Option<Span>, firs
     let own = send.unwrap_or(place);
     for step in doublings(me.size) {
         let partner = me.rank ^ step;
-        s.recv_some(me.peer(partner), first.blocks(partner & !(step - 1), step));
         s.send_some(
             me.peer(partner),
             if step == 1 { own } else { first.blocks(me.rank & !(step - 1), step) },
         );
+        s.recv_some(me.peer(partner), first.blocks(partner & !(step - 1), step));
         if step == 1 {
             s.copy(own, place);
         }
@@ -107,16 +108,16 @@ pub fn neighbor_exchange(s: &mut Schedule, me: Member, send: Option<Span>, first
     let place = first.block(me.rank);
     let own = send.unwrap_or(place);
     let partner = me.rank ^ 1;
-    s.recv_some(me.peer(partner), first.block(partner));
     s.send_some(me.peer(partner), own);
+    s.recv_some(me.peer(partner), first.block(partner));
     s.copy(own, place);
     s.wait();
     let pairs = Member::new(me.rank / 2, me.size / 2);
     let even = me.rank % 2 == 0;
     for round in 1..pairs.size {
         let (partner, mine, theirs) = exchange_round(me, pairs, even, round);
-        s.recv_some(me.peer(partner), first.blocks(2 * theirs, 2));
         s.send_some(me.peer(partner), first.blocks(2 * mine, 2));
+        s.recv_some(me.peer(partner), first.blocks(2 * theirs, 2));
         s.wait();
     }
 }

@@ -229,7 +229,8 @@ fn a_root_that_gathers_holds_what_comes_early() {
 #[test]
 fn an_exchange_takes_longer_than_one_way() {
     let mut params = Params { ranks_per_host: 2, ..Params::default() };
-    params.compute.call_ns = 0.0;
+    // Of the call, only the exchange counts: the copy of the own block hides in its travels, and would shorten them.
+    (params.compute.call_ns, params.compute.copy_per_byte_ns) = (0.0, 0.0);
     let (bytes, choice) = (4000, Some(Algorithm::Pairwise.into()));
     let time = |params: &Params| {
         quiet(&SimulatedJob { choice, ..collective(Collective::Alltoall, 2, bytes) }, params).time_ns()
