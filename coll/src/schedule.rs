@@ -332,13 +332,23 @@ impl Schedule {
 
     /// Starts to send a span. An empty one is sent as an empty message.
     pub fn send(&mut self, to: StepPeer, from: Span) {
-        self.push(Step::Send { to, from: from.slice() });
+        self.send_slice(to, from.slice());
+    }
+
+    /// The same of a slice.
+    pub fn send_slice(&mut self, to: StepPeer, from: Slice) {
+        self.push(Step::Send { to, from });
         self.in_flight = true;
     }
 
     /// Starts to receive into a span.
     pub fn recv(&mut self, from: StepPeer, into: Span) {
-        self.push(Step::Recv { from, into: into.slice() });
+        self.recv_slice(from, into.slice());
+    }
+
+    /// The same of a slice.
+    pub fn recv_slice(&mut self, from: StepPeer, into: Slice) {
+        self.push(Step::Recv { from, into });
         self.in_flight = true;
     }
 

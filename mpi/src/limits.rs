@@ -58,6 +58,7 @@ pub(crate) const PAIRED_YIELDS_MAX: u32 = 16;
 /// Bytes of a block of a collective that goes the short way, or of all blocks of a vector form: some hundred instructions are nothing
 /// beside more. No such block is long enough to be copied by the kernel.
 pub(crate) const SHORT_COLLECTIVE_BYTES_MAX: usize = 4 * 1024;
+const _: () = assert!(SHORT_COLLECTIVE_BYTES_MAX <= tern_shmcoll::limits::SHM_SHORT_BLOCK_BYTES_MAX);
 
 /// Bytes that another rank copies by the kernel while a yield returns at once: a collective that waits for such copies yields as often
 /// again. Sixteen yields last less than a copy of 64 KiB, and who sleeps has to be woken.

@@ -1,13 +1,15 @@
 //! Straight between the ranks' buffers, where the kernel allows it: one copy instead of two.
 
-use crate::{CallFault, CallHost, CallResult, ShmCall, payload_of_word, word_of};
+use crate::{CallFault, CallHost, CallResult, RankSet, ShmCall, payload_of_word, word_of};
 use tern_coll::Span;
 use tern_mem::UserBuf;
-use tern_shm::limits::SHM_COMM_RANKS_MAX;
-use tern_shm::{ShmComm, SyncStep};
+use tern_shm::{CommonFacts, ShmComm, SyncStep};
 use tern_transport::Remote;
 
-const _: () = assert!(SHM_COMM_RANKS_MAX <= u64::BITS as usize, "a bit for each rank");
+/// What a rank tells: the kernel lets it reach all others' memory.
+const CAN_REACH: u64 = 1;
+/// The ranks of its node outnumber the cores.
+const IS_CROWDED: u64 = 2;
 
 /// A block to be fetched: the bytes from `offset` on of what a rank has told the address of.
 pub(crate) struct Fetch {
@@ -49,21 +51,21 @@ impl<S: CallHost> ShmCall<'_, S> {
         if self.size() <= ShmComm::READERS_MAX + 1 {
             return self.others().all(read);
         }
-        let mut left = self.others().fold(0u64, |all, rank| all | 1 << rank);
-        while left != 0 {
+        let mut left: RankSet = self.others().collect();
+        while !left.is_empty() {
             let before = left;
-            for rank in self.others().filter(|&rank| before & 1 << rank != 0) {
+            for rank in self.others().filter(|&rank| before.contains(rank)) {
                 if self.shm_comm.begin_reading(rank) {
                     let done = read(rank);
                     self.shm_comm.end_reading(rank);
                     if !done {
                         return false;
                     }
-                    left &= !(1 << rank);
+                    left.remove(rank);
                 }
             }
             if left == before {
-                return self.others().filter(|&rank| left & 1 << rank != 0).all(read);
+                return self.others().filter(|&rank| left.contains(rank)).all(read);
             }
         }
         true
@@ -74,15 +76,21 @@ impl<S: CallHost> ShmCall<'_, S> {
         self.host.can_get(self.others())
     }
 
-    /// Whether the kernel lets each rank reach all others' memory: all tell each other once.
-    fn all_reach(&mut self) -> CallResult<bool> {
-        if let Some(known) = self.shm_comm.all_reach() {
+    /// What all ranks tell each other once.
+    pub(crate) fn common(&mut self) -> CallResult<CommonFacts> {
+        if let Some(known) = self.shm_comm.common() {
             return Ok(known);
         }
-        let told = self.sync_with(u64::from(self.can_fetch()))?;
-        let all = self.all_say(told);
-        self.shm_comm.set_all_reach(all);
-        Ok(all)
+        let word = u64::from(self.can_fetch()) * CAN_REACH + u64::from(self.host.is_crowded()) * IS_CROWDED;
+        let told = self.sync_with(word)?;
+        let words =
+            || (0..self.shm_comm.size()).map(|rank| word_of(&self.shm_comm.posted_payload(told, rank)));
+        let facts = CommonFacts {
+            all_reach: words().all(|word| word & CAN_REACH != 0),
+            is_crowded: words().any(|word| word & IS_CROWDED != 0),
+        };
+        self.shm_comm.set_common(facts);
+        Ok(facts)
     }
 
     /// At the root: each other rank moves its block of so many bytes to or from `all` itself. False, at all ranks alike, if the kernel does
@@ -93,7 +101,7 @@ impl<S: CallHost> ShmCall<'_, S> {
         bytes: usize,
         meanwhile: impl FnOnce(&Self),
     ) -> CallResult<bool> {
-        if !self.all_reach()? {
+        if !self.common()?.all_reach {
             return Ok(false);
         }
         self.copied = self.of_all_others(bytes);
@@ -122,7 +130,7 @@ impl<S: CallHost> ShmCall<'_, S> {
         root: u32,
         mover: impl FnOnce(&S, Remote) -> bool,
     ) -> CallResult<bool> {
-        if !self.all_reach()? {
+        if !self.common()?.all_reach {
             return Ok(false);
         }
         // The others may not have ended the call before.
@@ -143,7 +151,7 @@ impl<S: CallHost> ShmCall<'_, S> {
         outcome
     }
 
-    fn of_all_others(&self, bytes: usize) -> usize {
+    pub(crate) fn of_all_others(&self, bytes: usize) -> usize {
         bytes.saturating_mul(self.size() - 1)
     }
 

@@ -1,7 +1,9 @@
 //! Gather and scatter. The blocks, or pieces of all of them, lie side by side in an eager slot, and who has written goes on. Long
-//! blocks each other rank moves itself, straight to or from the root's buffer.
+//! blocks each other rank moves itself, straight to or from the root's buffer. Where ranks share cores, those in between are messages.
 
-use crate::method::{gathers_directly, scatters_directly};
+use crate::announced::BlockWay;
+use crate::limits::SHM_SHORT_BLOCK_BYTES_MAX;
+use crate::method::{gathers_directly, goes_by_message, scatters_directly};
 use crate::{CallHost, CallResult, NO_PAYLOAD, ShmCall, parts, payload_of, whole_lines};
 use tern_coll::{Buf, Span, Ty, TypedCount};
 use tern_mem::UserBuf;
@@ -26,22 +28,23 @@ impl<S: CallHost> ShmCall<'_, S> {
                 call.host.copy(own, 0, &all, place, bytes);
             }
         };
-        if gathers_directly(bytes, self.size()) && self.offer(&all, bytes, keep)? {
-            return Ok(());
+        match self.block_way(bytes, gathers_directly)? {
+            BlockWay::Straight if self.offer(&all, bytes, keep)? => return Ok(()),
+            BlockWay::Message => self.by_message = self.others().collect(),
+            _ => self.take_contributions(&all, bytes)?,
         }
-        self.take_contributions(&all, bytes)?;
         keep(self);
         Ok(())
     }
 
     /// At another rank.
     fn gather_there(&mut self, own: &UserBuf, root: u32) -> CallResult {
-        if gathers_directly(own.len(), self.size())
-            && self.accept(own, root, |host, there| host.put(root, own, there))?
-        {
-            return Ok(());
+        match self.block_way(own.len(), gathers_directly)? {
+            BlockWay::Straight if self.accept(own, root, |host, there| host.put(root, own, there))? => {}
+            BlockWay::Message => self.by_message.insert(root),
+            _ => self.contribute(own)?,
         }
-        self.contribute(own)
+        Ok(())
     }
 
     fn contribute(&mut self, own: &UserBuf) -> CallResult {
@@ -79,6 +82,23 @@ impl<S: CallHost> ShmCall<'_, S> {
         Ok(())
     }
 
+    /// How blocks of so many bytes go, which is the same for all. `is_long`: the kernel moves them, if it may.
+    fn block_way(
+        &mut self,
+        bytes: usize,
+        is_long: impl Fn(usize, usize, bool) -> bool,
+    ) -> CallResult<BlockWay> {
+        if bytes <= SHM_SHORT_BLOCK_BYTES_MAX {
+            return Ok(BlockWay::Slot);
+        }
+        let (size, common) = (self.size(), self.common()?);
+        Ok(match common.is_crowded {
+            is_crowded if is_long(bytes, size, is_crowded && common.all_reach) => BlockWay::Straight,
+            is_crowded if goes_by_message(bytes, size, is_crowded) => BlockWay::Message,
+            _ => BlockWay::Slot,
+        })
+    }
+
     /// Pieces of a block: those of all ranks fit an eager slot.
     fn block_parts(&self, bytes: usize) -> impl Iterator<Item = (usize, usize)> + use<S> {
         parts(bytes, whole_lines(ShmComm::EAGER_SLOT_BYTES / self.size()))
@@ -102,22 +122,23 @@ impl<S: CallHost> ShmCall<'_, S> {
                 call.host.copy(&all, place, own, 0, bytes);
             }
         };
-        if scatters_directly(bytes, self.size()) && self.offer(&all, bytes, keep)? {
-            return Ok(());
+        match self.block_way(bytes, scatters_directly)? {
+            BlockWay::Straight if self.offer(&all, bytes, keep)? => return Ok(()),
+            BlockWay::Message => self.by_message = self.others().collect(),
+            _ => self.publish_blocks(&all, bytes)?,
         }
-        self.publish_blocks(&all, bytes)?;
         keep(self);
         Ok(())
     }
 
     /// At another rank.
     fn scatter_there(&mut self, own: &UserBuf, root: u32) -> CallResult {
-        if scatters_directly(own.len(), self.size())
-            && self.accept(own, root, |host, there| host.get(root, there, own))?
-        {
-            return Ok(());
+        match self.block_way(own.len(), scatters_directly)? {
+            BlockWay::Straight if self.accept(own, root, |host, there| host.get(root, there, own))? => {}
+            BlockWay::Message => self.by_message.insert(root),
+            _ => self.take_published(own, root)?,
         }
-        self.take_published(own, root)
+        Ok(())
     }
 
     fn publish_blocks(&mut self, all: &UserBuf, bytes: usize) -> CallResult {

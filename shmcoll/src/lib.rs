@@ -10,6 +10,7 @@
 mod allgather;
 mod alltoall;
 mod alltoallv;
+mod announced;
 mod barrier;
 mod bcast;
 mod direct;
@@ -18,6 +19,7 @@ pub mod limits;
 mod mark;
 mod method;
 mod operand;
+mod rank_set;
 mod reduce;
 mod reduce_scatter;
 mod scan;
@@ -26,6 +28,7 @@ pub use barrier::{come, mark_of_barrier};
 pub use mark::{Difference, Mark, OperationCode};
 pub use method::{Habits, Method, OperandOrder, VectorBlocks};
 pub use operand::Operand;
+pub use rank_set::RankSet;
 
 use self::scan::ScanReach;
 use tern_coll::{Slice, Span};
@@ -65,6 +68,9 @@ pub trait CallHost {
 
     /// `out = left OP right` for `count` elements; `out` may be one of them.
     fn combine_into(&self, left: Operand<'_>, right: Operand<'_>, out: Operand<'_>, count: u64);
+
+    /// Whether the ranks of this node outnumber its cores, so that two of them may not have a core at once.
+    fn is_crowded(&self) -> bool;
 
     /// Whether the kernel lets this rank read and write the memory of all of these.
     fn can_get(&self, ranks: impl Iterator<Item = u32>) -> bool;
@@ -116,6 +122,17 @@ struct ShmCall<'a, S: CallHost> {
     host: &'a S,
     /// Bytes that others may have to copy while this rank waits, if they are many.
     copied: usize,
+    /// Ranks with which blocks are still to be exchanged by messages.
+    by_message: RankSet,
+}
+
+/// How far a call has come when the steps over shared memory are over.
+#[derive(Debug)]
+pub struct CallOutcome {
+    /// What the steps come to.
+    pub result: CallResult,
+    /// Ranks whose blocks are still to be sent or received, all of which know that: see [`Method::send_rest`].
+    pub by_message: RankSet,
 }
 
 /// Does what `method` says, in a call that [`begin`] has begun.
@@ -124,12 +141,15 @@ pub fn run<S: CallHost>(
     host: &S,
     method: &Method,
     blocks: &VectorBlocks,
-) -> CallResult {
-    let outcome = ShmCall { shm_comm, host, copied: 0 }.go(method, blocks);
-    if matches!(outcome, Err(CallFault::Mismatch(_))) {
+) -> CallOutcome {
+    let mut call = ShmCall { shm_comm, host, copied: 0, by_message: RankSet::default() };
+    let result = call.go(method, blocks);
+    let mut by_message = call.by_message;
+    if matches!(result, Err(CallFault::Mismatch(_))) {
         shm_comm.abandon();
+        by_message = RankSet::default();
     }
-    outcome
+    CallOutcome { result, by_message }
 }
 
 /// Begins a call with this mark, whichever way it goes.
@@ -160,6 +180,8 @@ impl<S: CallHost> ShmCall<'_, S> {
             Method::Alltoall { send, recv } => self.alltoall(send, recv),
             Method::Allgatherv { send, longest } => self.allgatherv(send, longest, blocks),
             Method::Alltoallv { by_cells } => self.alltoallv(blocks, by_cells),
+            Method::Gatherv { send, root } => self.gatherv(send, root, blocks),
+            Method::Scatterv { recv, root } => self.scatterv(recv, root, blocks),
         }
     }
 

@@ -41,6 +41,13 @@ pub const SHM_DIRECT_SCATTER_BYTES_MIN: usize = 64 * 1024;
 /// The same of a gather of any number of bytes.
 pub const SHM_DIRECT_GATHER_BYTES_MIN: usize = 128 * 1024;
 
+/// Bytes of a block of a gather or a scatter up to which no rank asks whether the ranks share cores, or what the kernel allows.
+pub const SHM_SHORT_BLOCK_BYTES_MAX: usize = 4 * 1024;
+
+/// Bytes of a block of a gather or a scatter that goes through an eager slot rather than by a message
+/// (docs/decisions/0044-blocks-announced-in-a-step.md).
+pub const SHM_SLOT_BLOCK_BYTES_MAX: usize = 8 * 1024;
+
 /// Ranks beyond which blocks longer than their share of an eager slot go in pieces where payloads go by cells. Among
 /// fewer, messages are faster (docs/decisions/0031-pieces-through-eager-slots.md).
 pub const SHM_FEW_RANKS_MAX: usize = 4;
@@ -54,6 +61,9 @@ pub const SHM_CELLS_REDUCE_BYTES_MAX: usize = 64 * 1024;
 /// Bytes of a broadcast or a sum between two ranks up to which it goes as above where payloads go by cells: messages take cells in
 /// turn, and sums their slices (docs/performance/constants.md).
 pub const SHM_CELLS_PAIR_BYTES_MAX: usize = 4 * 1024;
+
+/// Bytes of a block of a gather or a scatter between two ranks up to which it goes as above there.
+pub const SHM_CELLS_PAIR_BLOCK_BYTES_MAX: usize = 2 * 1024;
 
 /// Bytes of a block of an all-to-all or an allgather between two ranks from which it goes by messages where payloads go by
 /// cells, since these do not wait for each other (docs/performance/constants.md).

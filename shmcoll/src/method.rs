@@ -1,8 +1,8 @@
 //! Which blocking collectives go over shared memory, by what all ranks know alike.
 
 use crate::limits::*;
-use crate::whole_lines;
-use tern_coll::{CollectiveCall, CommView, Root, Slice, TypeLayout, TypedCount, Vector};
+use crate::{RankSet, whole_lines};
+use tern_coll::{CollectiveCall, CommView, Member, Root, Schedule, Slice, TypeLayout, TypedCount, Vector};
 use tern_shm::ShmComm;
 
 /// A collective that goes over shared memory.
@@ -72,6 +72,16 @@ pub enum Method {
         /// Payloads go by cells rather than by the kernel.
         by_cells: bool,
     },
+    /// The root's blocks are in [`VectorBlocks`].
+    Gatherv {
+        send: Option<TypedCount>,
+        root: u32,
+    },
+    /// The same.
+    Scatterv {
+        recv: Option<TypedCount>,
+        root: u32,
+    },
 }
 
 /// The blocks of a vector form, by rank.
@@ -99,10 +109,15 @@ impl VectorBlocks {
                 self.fill_scattered(data.layout, *in_place, comm, |_| data.count);
             }
             CollectiveCall::Allgatherv { recv, .. } => self.fill_from(recv, size),
+            CollectiveCall::Gatherv { recv, root, .. } if *root == Root::Rank(comm.rank) => {
+                self.fill_from(recv, size);
+            }
+            CollectiveCall::Scatterv { send, root, .. } if *root == Root::Rank(comm.rank) => {
+                self.fill_to(send, size);
+            }
             CollectiveCall::Alltoallv { send: Some(send), recv }
             | CollectiveCall::Alltoallw { send: Some(send), recv } => {
-                self.to.clear();
-                self.to.extend((0..size).map(|rank| send.in_send(rank).slice()));
+                self.fill_to(send, size);
                 self.fill_from(recv, size);
             }
             _ => {}
@@ -128,6 +143,11 @@ impl VectorBlocks {
         self.from.push(TypedCount::new(count_of(comm.rank), layout).in_recv().slice());
     }
 
+    fn fill_to(&mut self, send: &Vector, size: u32) {
+        self.to.clear();
+        self.to.extend((0..size).map(|rank| send.in_send(rank).slice()));
+    }
+
     fn fill_from(&mut self, recv: &Vector, size: u32) {
         self.from.clear();
         self.from.extend((0..size).map(|rank| recv.in_recv(rank).slice()));
@@ -150,6 +170,8 @@ pub struct Habits {
     pub check_types: bool,
     /// Payloads go by cells rather than by the kernel.
     pub by_cells: bool,
+    /// Who runs the steps sends what they leave to messages ([`Method::send_rest`]).
+    pub sends_rest: bool,
 }
 
 impl Method {
@@ -164,16 +186,26 @@ impl Method {
         habits: Habits,
     ) -> Option<Method> {
         let (method, size) = (Method::named(call, comm.size, order)?, comm.size as usize);
-        if habits.check_types && matches!(method, Method::Alltoallv { .. } | Method::Allgatherv { .. }) {
-            return None;
-        }
-        if let Method::Alltoallv { .. } = method {
-            // How much there is to move, no rank knows of all.
-            return Some(Method::Alltoallv { by_cells: habits.by_cells });
+        // How much there is to move, no rank knows of all.
+        match method {
+            Method::Alltoallv { .. }
+            | Method::Allgatherv { .. }
+            | Method::Gatherv { .. }
+            | Method::Scatterv { .. }
+                if habits.check_types =>
+            {
+                return None;
+            }
+            Method::Alltoallv { .. } => return Some(Method::Alltoallv { by_cells: habits.by_cells }),
+            // Between two ranks this is a message.
+            Method::Gatherv { .. } | Method::Scatterv { .. } => {
+                return (size > 2 && habits.sends_rest).then_some(method);
+            }
+            _ => {}
         }
         let bytes = method.block_bytes(comm.rank)?;
-        let fits = method.fits(bytes, size, habits.by_cells)
-            && !(habits.by_cells && method.is_faster_by_cells(bytes, size));
+        let fits =
+            method.fits(bytes, size, habits) && !(habits.by_cells && method.is_faster_by_cells(bytes, size));
         fits.then(|| method.for_bytes(bytes, size, habits.by_cells))
     }
 
@@ -196,6 +228,8 @@ impl Method {
             }
             CollectiveCall::Alltoallv { send: Some(_), .. }
             | CollectiveCall::Alltoallw { send: Some(_), .. } => Method::Alltoallv { by_cells: false },
+            CollectiveCall::Gatherv { send, root: Root::Rank(root), .. } => Method::Gatherv { send, root },
+            CollectiveCall::Scatterv { recv, root: Root::Rank(root), .. } => Method::Scatterv { recv, root },
             CollectiveCall::Reduce { data, in_place, root: Root::Rank(root), .. }
                 if combines(&data, order) =>
             {
@@ -228,7 +262,7 @@ impl Method {
     fn block_bytes(&self, me: u32) -> Option<usize> {
         let bytes = match self {
             Method::Allgatherv { longest, .. } => return Some(*longest),
-            Method::Alltoallv { .. } => return None,
+            Method::Alltoallv { .. } | Method::Gatherv { .. } | Method::Scatterv { .. } => return None,
             Method::Bcast { data, .. }
             | Method::Reduce { data, .. }
             | Method::Allreduce { data, .. }
@@ -245,7 +279,9 @@ impl Method {
 
     /// Whether shared memory is the better way for blocks of so many bytes.
     #[inline(always)]
-    fn fits(&self, bytes: usize, size: usize, by_cells: bool) -> bool {
+    fn fits(&self, bytes: usize, size: usize, habits: Habits) -> bool {
+        let leaves_rest = habits.by_cells && habits.sends_rest && size > 2;
+        let in_pieces = leaves_rest || habits.by_cells && size > SHM_FEW_RANKS_MAX;
         match self {
             Method::Bcast { .. } => size > 2 || bytes <= SHM_PAIR_BYTES_MAX,
             Method::Reduce { .. } | Method::Allreduce { .. } | Method::Accumulate { .. } => true,
@@ -255,18 +291,19 @@ impl Method {
             Method::Exscan { .. } => size > 2 || bytes <= SHM_PAIR_BYTES_MAX,
             Method::Gather { .. } => {
                 let all = bytes.saturating_mul(size);
-                let in_pieces = by_cells && size > SHM_FEW_RANKS_MAX && all <= SHM_CELLS_GATHERED_BYTES_MAX;
-                in_pieces || all <= ShmComm::EAGER_SLOT_BYTES || gathers_directly(bytes, size)
+                let in_pieces = in_pieces && (leaves_rest || all <= SHM_CELLS_GATHERED_BYTES_MAX);
+                in_pieces || all <= ShmComm::EAGER_SLOT_BYTES || gathers_directly(bytes, size, false)
             }
             Method::Scatter { .. } => {
-                let in_pieces = by_cells && size > SHM_FEW_RANKS_MAX;
                 let all = bytes.saturating_mul(size);
-                in_pieces || all <= ShmComm::EAGER_SLOT_BYTES || scatters_directly(bytes, size)
+                in_pieces || all <= ShmComm::EAGER_SLOT_BYTES || scatters_directly(bytes, size, false)
             }
             Method::Allgather { .. }
             | Method::Allgatherv { .. }
             | Method::Alltoall { .. }
-            | Method::Alltoallv { .. } => true,
+            | Method::Alltoallv { .. }
+            | Method::Gatherv { .. }
+            | Method::Scatterv { .. } => true,
         }
     }
 
@@ -275,8 +312,9 @@ impl Method {
     fn is_faster_by_cells(&self, bytes: usize, size: usize) -> bool {
         let is_long_block = bytes >= SHM_CELLS_BLOCK_BYTES_MIN;
         match self {
-            Method::Bcast { .. } | Method::Exscan { .. } | Method::Gather { .. } => {
-                size == 2 && bytes > SHM_CELLS_PAIR_BYTES_MAX
+            Method::Bcast { .. } | Method::Exscan { .. } => size == 2 && bytes > SHM_CELLS_PAIR_BYTES_MAX,
+            Method::Gather { .. } | Method::Scatter { .. } => {
+                size == 2 && bytes > SHM_CELLS_PAIR_BLOCK_BYTES_MAX
             }
             Method::Allgather { .. } | Method::Allgatherv { .. } => size == 2 && is_long_block,
             Method::Alltoall { .. } if size > 2 => {
@@ -286,6 +324,44 @@ impl Method {
             Method::Alltoall { .. } => is_long_block,
             _ => false,
         }
+    }
+
+    /// Whether the call has [`VectorBlocks`] that its steps look at.
+    #[inline(always)]
+    pub fn has_blocks(&self) -> bool {
+        use Method::{Allgatherv, Alltoallv, Gatherv, ReduceScatter, Scatterv};
+        matches!(
+            self,
+            Alltoallv { .. } | Allgatherv { .. } | Gatherv { .. } | Scatterv { .. } | ReduceScatter { .. }
+        )
+    }
+
+    /// Puts what the steps of this call have left to messages into the schedule of a rank: see [`CallOutcome`](crate::CallOutcome).
+    #[cold]
+    pub fn send_rest(&self, me: Member, rest: RankSet, blocks: &VectorBlocks, schedule: &mut Schedule) {
+        let ranks = rest.ranks();
+        match *self {
+            Method::Gather { recv, root, .. } if root == me.rank => {
+                ranks.for_each(|rank| schedule.recv(me.peer(rank), recv.in_recv().block(rank)));
+            }
+            Method::Scatter { send, root, .. } if root == me.rank => {
+                ranks.for_each(|rank| schedule.send(me.peer(rank), send.in_send().block(rank)));
+            }
+            Method::Gatherv { root, .. } if root == me.rank => {
+                ranks.for_each(|rank| schedule.recv_slice(me.peer(rank), blocks.from[rank as usize]));
+            }
+            Method::Scatterv { root, .. } if root == me.rank => {
+                ranks.for_each(|rank| schedule.send_slice(me.peer(rank), blocks.to[rank as usize]));
+            }
+            Method::Gather { send: Some(own), root, .. } | Method::Gatherv { send: Some(own), root } => {
+                schedule.send(me.peer(root), own.in_send());
+            }
+            Method::Scatter { recv: Some(own), root, .. } | Method::Scatterv { recv: Some(own), root } => {
+                schedule.recv(me.peer(root), own.in_recv());
+            }
+            _ => debug_assert!(rest.is_empty(), "{self:?} leaves nothing"),
+        }
+        schedule.wait();
     }
 
     #[inline(always)]
@@ -313,15 +389,34 @@ impl Method {
     }
 }
 
-/// Whether each rank but the root moves its block of a gather by the kernel.
-pub(crate) fn gathers_directly(bytes: usize, size: usize) -> bool {
+/// Whether blocks are too long for an eager slot: for their share of it, or to be copied twice.
+fn exceeds_slot(bytes: usize, size: usize) -> bool {
+    let is_apart =
+        bytes > SHM_SHORT_BLOCK_BYTES_MAX && bytes.saturating_mul(size) > ShmComm::EAGER_SLOT_BYTES;
+    is_apart || bytes > SHM_SLOT_BLOCK_BYTES_MAX
+}
+
+/// Whether a block of a gather or a scatter goes by a message where the kernel does not move it. Where ranks share cores, who waits for a
+/// piece of an eager slot gives its core away for each; elsewhere, only what few ranks cannot lay side by side is a message.
+pub(crate) fn goes_by_message(bytes: usize, size: usize, is_crowded: bool) -> bool {
+    match is_crowded {
+        true => exceeds_slot(bytes, size),
+        false => size <= SHM_FEW_RANKS_MAX && bytes.saturating_mul(size) > ShmComm::EAGER_SLOT_BYTES,
+    }
+}
+
+/// Whether each rank but the root moves its block of a gather by the kernel, which reaches all. Where ranks share cores, one copy needs one
+/// of two ranks on a core.
+pub(crate) fn gathers_directly(bytes: usize, size: usize, is_crowded: bool) -> bool {
     let is_long = bytes >= SHM_DIRECT_GATHER_BYTES_MIN;
-    scatters_directly(bytes, size) && (is_long || bytes.saturating_mul(size) > SHM_CELLS_GATHERED_BYTES_MAX)
+    let are_long = bytes.saturating_mul(size) > SHM_CELLS_GATHERED_BYTES_MAX;
+    scatters_directly(bytes, size, is_crowded)
+        && (is_long || are_long || is_crowded && exceeds_slot(bytes, size))
 }
 
 /// The same of a scatter.
-pub(crate) fn scatters_directly(bytes: usize, size: usize) -> bool {
-    size > 2 && bytes >= SHM_DIRECT_SCATTER_BYTES_MIN
+pub(crate) fn scatters_directly(bytes: usize, size: usize, is_crowded: bool) -> bool {
+    size > 2 && (bytes >= SHM_DIRECT_SCATTER_BYTES_MIN || is_crowded && exceeds_slot(bytes, size))
 }
 
 /// Whether what all ranks of an all-to-all send and receive fits into a cache of so many bytes. In memory, a second copy costs more than
@@ -353,7 +448,7 @@ mod tests {
         by_cells: bool,
     ) -> bool {
         let comm = CommView::intra(0, size);
-        let habits = Habits { check_types: false, by_cells };
+        let habits = Habits { by_cells, ..Habits::default() };
         Method::of(
             &call(TypedCount::new(bytes, TypeLayout::contiguous(1))),
             &comm,
@@ -405,5 +500,36 @@ mod tests {
         assert!(
             joins(gather, long, 3, true) && joins(gather, long, 3, false) && !joins(gather, long, 2, true)
         );
+    }
+
+    const KIB: usize = 1024;
+
+    #[test]
+    fn where_ranks_share_cores_what_exceeds_a_slot_goes_straight() {
+        for directly in [gathers_directly, scatters_directly] {
+            assert!(directly(9 * KIB, 4, true) && !directly(9 * KIB, 4, false));
+            assert!(directly(5 * KIB, 16, true) && !directly(5 * KIB, 8, true), "what fits lies in the slot");
+            assert!(!directly(SHM_SHORT_BLOCK_BYTES_MAX, 64, true), "nobody asks for so few bytes");
+            assert!(directly(128 * KIB, 3, false) && !directly(128 * KIB, 2, true));
+        }
+    }
+
+    #[test]
+    fn without_the_kernel_it_is_a_message() {
+        assert!(goes_by_message(9 * KIB, 4, true) && !goes_by_message(9 * KIB, 4, false));
+        assert!(goes_by_message(32 * KIB, 4, false), "three blocks do not fit, and the ranks are few");
+        assert!(!goes_by_message(32 * KIB, 16, false));
+    }
+
+    #[test]
+    fn vector_forms_with_a_root_take_steps_where_messages_can_follow() {
+        let one = TypedCount::new(3, TypeLayout::contiguous(4));
+        let gatherv =
+            CollectiveCall::Gatherv { send: Some(one), recv: Vector::default(), root: Root::Rank(0) };
+        let way = |size, habits| Method::of(&gatherv, &CommView::intra(1, size), None, habits);
+        let sends_rest = Habits { sends_rest: true, ..Habits::default() };
+        assert!(matches!(way(3, sends_rest), Some(Method::Gatherv { root: 0, .. })));
+        assert!(way(2, sends_rest).is_none() && way(3, Habits::default()).is_none());
+        assert!(way(3, Habits { check_types: true, ..sends_rest }).is_none(), "messages carry signatures");
     }
 }

@@ -125,7 +125,9 @@ fn live(
                 scheduler.charge(rank, picos(params.compute.call_ns));
                 let blocks = program.blocks(collective, rank, root);
                 tern_shmcoll::begin(&mut shm_comm, &host, Mark::bare(collective));
-                if let Err(found) = tern_shmcoll::run(&mut shm_comm, &host, &method, &blocks) {
+                let outcome = tern_shmcoll::run(&mut shm_comm, &host, &method, &blocks);
+                debug_assert!(outcome.by_message.is_empty(), "nothing is left to messages here");
+                if let Err(found) = outcome.result {
                     defect.get_or_insert_with(|| found.into_defect(rank));
                 }
             }

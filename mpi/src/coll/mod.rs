@@ -28,6 +28,7 @@ mod shm;
 pub(crate) mod shm_comm;
 pub(crate) mod shm_comm_place;
 mod short;
+mod short_pair;
 mod short_vectors;
 mod told;
 

@@ -18,7 +18,7 @@ use std::cell::Cell;
 use std::task::Poll;
 use std::time::Duration;
 use tern_abi::*;
-use tern_coll::{CollectiveCall, Exec, Schedule};
+use tern_coll::{CollectiveCall, CommView, Exec, Schedule};
 use tern_shm::{Mismatch, ShmComm};
 use tern_shmcoll::Mark;
 use tern_transport::Doorbell;
@@ -209,10 +209,16 @@ impl RunningCollective {
     }
 
     /// Begins a call for [`RunningCollective::run_in_shm_comm`] whose arguments are right, and of which nothing is compared but its mark. The
-    /// schedule is the caller's to make.
+    /// schedule is the caller's to make. `number`: that of the call on the communicator.
     #[inline]
-    pub(super) fn begin_with(&mut self, call: &'static str, comm: &Comm, mark: Mark, what: &CollectiveCall) {
-        self.bindings.address(call, comm, comm.collectives as i32, false);
+    pub(super) fn begin_with(
+        &mut self,
+        (call, number): (&'static str, u32),
+        comm: &Comm,
+        mark: Mark,
+        what: &CollectiveCall,
+    ) {
+        self.bindings.address(call, comm, number as i32, false);
         self.bindings.told.learn(what);
         self.mark = mark;
     }
@@ -263,7 +269,7 @@ impl RunningCollective {
         outcome
     }
 
-    fn run(&mut self, mut process: LockGuard) -> Result {
+    pub(super) fn run(&mut self, mut process: LockGuard) -> Result {
         loop {
             match wait::until_event(process, ScheduleSteps(self)) {
                 Pause::Ended => break,
@@ -278,17 +284,24 @@ impl RunningCollective {
     pub(super) fn run_in_shm_comm(&mut self, process: LockGuard, comm: MPI_Comm) -> Result {
         let mut shm_comm = shm::begin(process, comm, &self.bindings, self.mark)?;
         let outcome = match self.method.take() {
-            Some(method) => shm::run(
-                &mut shm_comm,
-                &self.bindings,
-                (self.bindings.call, self.mark),
-                &method,
-                &self.blocks,
-            ),
+            Some(method) => self.run_method(&mut shm_comm, &method),
             None => self.run_beside(&mut shm_comm),
         };
         shm::end(comm, shm_comm)?;
         self.bindings.failure.take().map_or(outcome, Err)
+    }
+
+    /// Takes the steps of a method, and then sends what these have left to messages.
+    fn run_method(&mut self, shm_comm: &mut ShmComm, method: &Method) -> Result {
+        let names = (self.bindings.call, self.mark);
+        let (outcome, rest) = shm::run(shm_comm, &self.bindings, names, method, &self.blocks);
+        if rest.is_empty() {
+            return outcome;
+        }
+        let me = CommView::intra(shm_comm.rank(), shm_comm.size());
+        method.send_rest(me.member(), rest, &self.blocks, &mut self.schedule);
+        let sent = self.run_beside(shm_comm);
+        outcome.and(sent)
     }
 
     /// Runs to the end by messages, or until it turns out that another rank makes another call.

@@ -156,7 +156,7 @@ impl<'a> Setup<'a> {
         if self.running.has_shm_comm && forced(&self.process.coll.rows, &shape, call).is_none() {
             let order = shm::order(self.running.bindings.operation.as_ref());
             let Process { checks, coll, .. } = self.process;
-            let habits = Habits { check_types: checks.types, by_cells: coll.by_cells };
+            let habits = Habits { check_types: checks.types, by_cells: coll.by_cells, sends_rest: true };
             self.running.method = Method::of(call, &shape, order, habits);
             if self.running.method.is_some() {
                 self.running.blocks.fill(call, &shape);

@@ -19,7 +19,7 @@ use tern_shm::{Arrival, Mismatch, ShmComm, ShmWatch, Sight, SyncStep};
 use tern_shmcoll::{CallFault, CallHost, Mark, Operand, OperandOrder, OperationCode, mark_of_barrier};
 use tern_transport::{Doorbell, Limits, Remote, Token, Transfer, Transport};
 
-pub(super) use tern_shmcoll::{Habits, Method, VectorBlocks};
+pub(super) use tern_shmcoll::{Habits, Method, RankSet, VectorBlocks};
 
 /// Takes what the communicator has of shared memory for a call with this mark.
 pub(super) fn begin(
@@ -40,19 +40,21 @@ pub(super) fn end(comm: MPI_Comm, shm_comm: Box<ShmComm>) -> Result {
     Ok(())
 }
 
-/// Does what `method` says on the communicator.
+/// Does what `method` says on the communicator; with which ranks there is still something to exchange by messages.
 pub(super) fn run(
     shm_comm: &mut ShmComm,
     host: &impl CallHost<Lines = SharedLines>,
     (call, mark): (&'static str, Mark),
     method: &Method,
     blocks: &VectorBlocks,
-) -> Result {
-    tern_shmcoll::run(shm_comm, host, method, blocks).map_err(|fault| match fault {
+) -> (Result, RankSet) {
+    let outcome = tern_shmcoll::run(shm_comm, host, method, blocks);
+    let result = outcome.result.map_err(|fault| match fault {
         CallFault::Unequal(found) => unequal(call, found.rank, found.sent, found.room),
         CallFault::Mismatch(found) => mismatched(call, mark, found),
         CallFault::Refused { rank } => refused(call, rank),
-    })
+    });
+    (result, outcome.by_message)
 }
 
 /// Waits for a word of shared memory, see [`CallHost::wait`].
@@ -227,6 +229,10 @@ impl CallHost for Bindings {
     #[inline]
     fn combine_into(&self, left: Operand<'_>, right: Operand<'_>, out: Operand<'_>, count: u64) {
         combine_into(self.operation.as_ref(), (left, right), out, count);
+    }
+
+    fn is_crowded(&self) -> bool {
+        enter().waiting.oversubscribed
     }
 
     fn can_get(&self, mut ranks: impl Iterator<Item = u32>) -> bool {

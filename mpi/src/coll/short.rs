@@ -6,9 +6,9 @@
 
 use super::operation::Operation;
 use super::reduce::Operands;
-use super::running::count_call;
+use super::running::{RunningCollective, count_call};
 use super::setup::{Block, Blocks, numbers};
-use super::shm::{self, Habits, Method, VectorBlocks};
+use super::shm::{self, Habits, Method, RankSet, VectorBlocks};
 use super::told::Told;
 use crate::core::arguments;
 use crate::core::boundary::ChoiceBuf;
@@ -20,7 +20,8 @@ use std::cell::Cell;
 use std::ffi::c_int;
 use tern_abi::*;
 use tern_coll::{
-    Buf, CollectiveCall, CommView, Root, Slice, Ty, TypeLayout, TypedCount, Vector, VectorTypes,
+    Buf, CollectiveCall, CommView, Member, Root, Schedule, Slice, Span, Ty, TypeLayout, TypedCount, Vector,
+    VectorTypes, gather, scatter,
 };
 use tern_mem::{Basic, UserBuf};
 use tern_shm::shm_comm::SharedLines;
@@ -125,33 +126,110 @@ impl ShortCall {
     /// Does what all ranks do of `what` over shared memory. It is in line, since then the compiler knows the collective.
     #[inline(always)]
     fn go(
+        self,
+        what: &CollectiveCall,
+        buffers: (ShortBuffer, ShortBuffer),
+        operation: Option<Operation>,
+    ) -> Option<Result> {
+        self.go_on(what, buffers, operation, |_, _, rest| debug_assert!(rest.is_empty(), "nothing is left"))
+    }
+
+    /// The same, where the steps may leave something to messages: `plan` puts those into a schedule of bytes.
+    #[inline(always)]
+    pub(super) fn go_on(
         mut self,
         what: &CollectiveCall,
         (send, recv): (ShortBuffer, ShortBuffer),
         operation: Option<Operation>,
+        plan: impl FnOnce(&mut Schedule, Member, RankSet),
     ) -> Option<Result> {
         let view = CommView::intra(self.rank, self.size);
         let mark = Mark::of(what, &view, shm::code(operation.as_ref()));
-        let habits = Habits { check_types: false, by_cells: self.process.coll.by_cells };
-        let method = Method::of(what, &view, shm::order(operation.as_ref()), habits)?;
+        let method = self.method(what, operation.as_ref())?;
         if mark.is_uneven() {
             return None;
         }
         let this = self.process.comm_mut(self.comm).ok()?;
+        let number = this.collectives;
         count_call(this);
         let mut told = Told::NOTHING;
         told.learn(what);
         let host = ShortHost { call: self.call, context: this.context, told, send, recv, operation };
         let place = (self.process, self.comm, mark);
-        if let Method::Alltoallv { .. } | Method::Allgatherv { .. } = method {
-            let mut blocks = SPARE.try_with(Cell::take).unwrap_or_default();
-            blocks.fill(what, &view);
-            let outcome = host.run(place, &method, &blocks);
-            let _ = SPARE.try_with(|spare| spare.set(blocks));
+        if !method.has_blocks() {
+            return Some(host.run(place, &method, &VectorBlocks::NONE).0);
+        }
+        let mut blocks = SPARE.try_with(Cell::take).unwrap_or_default();
+        blocks.fill(what, &view);
+        let (outcome, rest) = host.run(place, &method, &blocks);
+        let _ = SPARE.try_with(|spare| spare.set(blocks));
+        if rest.is_empty() {
             return Some(outcome);
         }
-        Some(host.run(place, &method, &VectorBlocks::NONE))
+        let sent = messages((self.call, number), self.comm, (what, mark), (send, recv), |schedule| {
+            plan(schedule, view.member(), rest);
+        });
+        Some(outcome.and(sent))
     }
+
+    /// Does what `plan` puts into a schedule of bytes, of a call that is `what`.
+    #[inline(always)]
+    pub(super) fn by_messages(
+        mut self,
+        what: &CollectiveCall,
+        (send, recv): (ShortBuffer, ShortBuffer),
+        plan: impl FnOnce(&mut Schedule, Member),
+    ) -> Option<Result> {
+        let (view, mark) = (CommView::intra(self.rank, self.size), self.mark(what)?);
+        let this = self.process.comm_mut(self.comm).ok()?;
+        let mut running = RunningCollective::spare();
+        running.begin_with((self.call, this.collectives), this, mark, what);
+        (running.bindings.send.base, running.bindings.recv.base) = (send.base, recv.base);
+        plan(&mut running.schedule, view.member());
+        count_call(this);
+        let outcome = running.run_in_shm_comm(self.process, self.comm);
+        running.keep();
+        Some(outcome)
+    }
+
+    /// The mark of a call without an operation, unless this rank's own block has two lengths.
+    #[inline(always)]
+    pub(super) fn mark(&self, what: &CollectiveCall) -> Option<Mark> {
+        let mark = Mark::of(what, &CommView::intra(self.rank, self.size), None);
+        (!mark.is_uneven()).then_some(mark)
+    }
+
+    /// How the call goes over shared memory, if it does.
+    #[inline(always)]
+    fn method(&self, what: &CollectiveCall, operation: Option<&Operation>) -> Option<Method> {
+        let habits = Habits { check_types: false, by_cells: self.process.coll.by_cells, sends_rest: true };
+        Method::of(what, &CommView::intra(self.rank, self.size), shm::order(operation), habits)
+    }
+}
+
+/// The same memory as bytes.
+#[inline(always)]
+pub(super) fn bytes(span: Span) -> Span {
+    Span { count: span.bytes(), ty: Ty::Byte, layout: TypeLayout::BYTE, ..span }
+}
+
+/// Sends and receives what steps have left to messages.
+#[cold]
+fn messages(
+    call: (&'static str, u32),
+    comm: MPI_Comm,
+    (what, mark): (&CollectiveCall, Mark),
+    (send, recv): (ShortBuffer, ShortBuffer),
+    plan: impl FnOnce(&mut Schedule),
+) -> Result {
+    let process = enter();
+    let mut running = RunningCollective::spare();
+    running.begin_with(call, process.comm(comm)?, mark, what);
+    (running.bindings.send.base, running.bindings.recv.base) = (send.base, recv.base);
+    plan(&mut running.schedule);
+    let outcome = running.run(process);
+    running.keep();
+    outcome
 }
 
 thread_local! {
@@ -176,11 +254,13 @@ impl ShortHost {
         (process, comm, mark): (LockGuard, MPI_Comm, Mark),
         method: &Method,
         blocks: &VectorBlocks,
-    ) -> Result {
-        let mut shm_comm = shm::begin(process, comm, self, mark)?;
-        let outcome = shm::run(&mut shm_comm, self, (self.call, mark), method, blocks);
-        shm::end(comm, shm_comm)?;
-        outcome
+    ) -> (Result, RankSet) {
+        let mut shm_comm = match shm::begin(process, comm, self, mark) {
+            Ok(shm_comm) => shm_comm,
+            Err(error) => return (Err(error), RankSet::default()),
+        };
+        let (outcome, rest) = shm::run(&mut shm_comm, self, (self.call, mark), method, blocks);
+        (outcome.and(shm::end(comm, shm_comm)), rest)
     }
 
     /// In this call, for a person.
@@ -222,6 +302,11 @@ impl CallHost for ShortHost {
     #[inline]
     fn combine_into(&self, left: Operand<'_>, right: Operand<'_>, out: Operand<'_>, count: u64) {
         shm::combine_into(self.operation.as_ref(), (left, right), out, count);
+    }
+
+    /// What ranks tell each other once, they do in longer calls.
+    fn is_crowded(&self) -> bool {
+        false
     }
 
     /// Nothing so short is worth a question to the kernel.
@@ -296,6 +381,12 @@ pub(super) fn gather(comm: MPI_Comm, send: Block, recv: Block, root: c_int) -> O
         return None;
     }
     let what = CollectiveCall::Gather { send: Some(own), recv: all, root: Root::Rank(root) };
+    if short.size == 2 && short.method(&what, None).is_none() {
+        return short.by_messages(&what, (from, into), |schedule, me| {
+            let block = |rank| bytes(all.in_recv().block(rank));
+            gather::linear(schedule, me, root, Some(bytes(own.in_send())), block);
+        });
+    }
     short.go(&what, (from, into), None)
 }
 
@@ -312,6 +403,12 @@ pub(super) fn scatter(comm: MPI_Comm, send: Block, recv: Block, root: c_int) -> 
         return None;
     }
     let what = CollectiveCall::Scatter { send: all, recv: Some(own), root: Root::Rank(root) };
+    if short.size == 2 && short.method(&what, None).is_none() {
+        return short.by_messages(&what, (from, into), |schedule, me| {
+            let block = |rank| bytes(all.in_send().block(rank));
+            scatter::linear(schedule, me, root, block, Some(bytes(own.in_recv())));
+        });
+    }
     short.go(&what, (from, into), None)
 }
 

@@ -1,54 +1,29 @@
-//! Short blocking `MPI_Gatherv` and `MPI_Scatterv` on elements of predefined types: messages between the root and each other rank.
+//! Short blocking `MPI_Gatherv` and `MPI_Scatterv` on elements of predefined types.
 //!
-//! No rank but the root knows all lengths, so the ranks cannot agree on steps over shared memory. They send the messages of the
-//! schedule that the general way makes, of bytes, with nothing else prepared. So each rank may go either way, whatever the others do.
+//! Among more than two ranks no rank but the root knows all lengths, so blocks are announced in steps. What a rank finds there to be
+//! longer than what goes this way, a message brings. Between two ranks the block is a message.
 
-use super::running::{RunningCollective, count_call};
 use super::setup::{Block, Blocks};
-use super::short::{ShortBuffer, ShortCall};
+use super::short::{ShortBuffer, ShortCall, bytes};
+use super::short_pair::{keep, memory};
 use crate::core::error::Result;
 use std::ffi::c_int;
 use tern_abi::MPI_Comm;
-use tern_coll::{
-    CollectiveCall, CommView, Member, Root, Schedule, Span, Ty, TypeLayout, Vector, gather, scatter,
-};
-use tern_shmcoll::Mark;
+use tern_coll::{CollectiveCall, Root, Vector, gather, scatter};
+use tern_shm::ShmComm;
 
 impl ShortCall {
-    /// Does what `plan` puts into a schedule of bytes, of a call that is `what`.
+    /// Whether the ranks have told each other already what they tell once, which takes the general way.
     #[inline(always)]
-    fn by_messages(
-        mut self,
-        what: &CollectiveCall,
-        (send, recv): (ShortBuffer, ShortBuffer),
-        plan: impl FnOnce(&mut Schedule, Member),
-    ) -> Option<Result> {
-        let view = CommView::intra(self.rank, self.size);
-        let mark = Mark::of(what, &view, None);
-        if mark.is_uneven() {
-            return None;
-        }
-        let this = self.process.comm_mut(self.comm).ok()?;
-        let mut running = RunningCollective::spare();
-        running.begin_with(self.call, this, mark, what);
-        (running.bindings.send.base, running.bindings.recv.base) = (send.base, recv.base);
-        plan(&mut running.schedule, view.member());
-        count_call(this);
-        let outcome = running.run_in_shm_comm(self.process, self.comm);
-        running.keep();
-        Some(outcome)
+    fn has_common(&self) -> bool {
+        let shm_comm = self.process.comm(self.comm).ok().and_then(|comm| comm.shm_comm.shm_comm());
+        shm_comm.and_then(ShmComm::common).is_some()
     }
-}
-
-/// The same memory as bytes.
-#[inline(always)]
-fn bytes(span: Span) -> Span {
-    Span { count: span.bytes(), ty: Ty::Byte, layout: TypeLayout::BYTE, ..span }
 }
 
 /// `MPI_Gatherv`, unless the root's block is in place.
 pub(super) fn gatherv(comm: MPI_Comm, send: Block, recv: Blocks<'_>, root: c_int) -> Option<Result> {
-    let short = ShortCall::on("MPI_Gatherv", comm)?;
+    let mut short = ShortCall::on("MPI_Gatherv", comm)?;
     let root = short.root(root)?;
     let (from, own) = ShortBuffer::of(send)?;
     let (into, recv) = match root == short.rank {
@@ -59,14 +34,35 @@ pub(super) fn gatherv(comm: MPI_Comm, send: Block, recv: Blocks<'_>, root: c_int
         return None;
     }
     let what = CollectiveCall::Gatherv { send: Some(own), recv, root: Root::Rank(root) };
-    short.by_messages(&what, (from, into), |schedule, me| {
-        gather::linear(schedule, me, root, Some(bytes(own.in_send())), |rank| bytes(recv.in_recv(rank)));
+    let (mine, block) = (own.in_send(), |rank| recv.in_recv(rank));
+    if short.size == 2 {
+        let mark = short.mark(&what)?;
+        let outcome = match root == short.rank {
+            true => short.take_from_other(mark, memory(into, block(1 - root))),
+            false => short.send_to_other(mark, memory(from, mine)),
+        };
+        if let Some(outcome) = outcome {
+            if root == short.rank {
+                keep(memory(from, mine), memory(into, block(root)));
+            }
+            return Some(outcome);
+        }
+        return short.by_messages(&what, (from, into), |schedule, me| {
+            gather::linear(schedule, me, root, Some(bytes(mine)), |rank| bytes(block(rank)));
+        });
+    }
+    if !short.has_common() {
+        return None;
+    }
+    short.go_on(&what, (from, into), None, |schedule, me, rest| match me.rank == root {
+        true => rest.ranks().for_each(|rank| schedule.recv(me.peer(rank), bytes(block(rank)))),
+        false => schedule.send(me.peer(root), bytes(mine)),
     })
 }
 
 /// `MPI_Scatterv`, unless the root's block is in place.
 pub(super) fn scatterv(comm: MPI_Comm, send: Blocks<'_>, recv: Block, root: c_int) -> Option<Result> {
-    let short = ShortCall::on("MPI_Scatterv", comm)?;
+    let mut short = ShortCall::on("MPI_Scatterv", comm)?;
     let root = short.root(root)?;
     let (into, own) = ShortBuffer::of(recv)?;
     let (from, send) = match root == short.rank {
@@ -77,7 +73,28 @@ pub(super) fn scatterv(comm: MPI_Comm, send: Blocks<'_>, recv: Block, root: c_in
         return None;
     }
     let what = CollectiveCall::Scatterv { send, recv: Some(own), root: Root::Rank(root) };
-    short.by_messages(&what, (from, into), |schedule, me| {
-        scatter::linear(schedule, me, root, |rank| bytes(send.in_send(rank)), Some(bytes(own.in_recv())));
+    let (mine, block) = (own.in_recv(), |rank| send.in_send(rank));
+    if short.size == 2 {
+        let mark = short.mark(&what)?;
+        let outcome = match root == short.rank {
+            true => short.send_to_other(mark, memory(from, block(1 - root))),
+            false => short.take_from_other(mark, memory(into, mine)),
+        };
+        if let Some(outcome) = outcome {
+            if root == short.rank {
+                keep(memory(from, block(root)), memory(into, mine));
+            }
+            return Some(outcome);
+        }
+        return short.by_messages(&what, (from, into), |schedule, me| {
+            scatter::linear(schedule, me, root, |rank| bytes(block(rank)), Some(bytes(mine)));
+        });
+    }
+    if !short.has_common() {
+        return None;
+    }
+    short.go_on(&what, (from, into), None, |schedule, me, rest| match me.rank == root {
+        true => rest.ranks().for_each(|rank| schedule.send(me.peer(rank), bytes(block(rank)))),
+        false => schedule.recv(me.peer(root), bytes(mine)),
     })
 }

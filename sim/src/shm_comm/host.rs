@@ -155,6 +155,11 @@ impl CallHost for ShmRank<'_> {
         self.sum(&left, &right, &out, count);
     }
 
+    /// Each has a core of its own.
+    fn is_crowded(&self) -> bool {
+        false
+    }
+
     fn can_get(&self, _: impl Iterator<Item = u32>) -> bool {
         self.prices.can_get
     }

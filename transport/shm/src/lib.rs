@@ -79,6 +79,8 @@ pub use memory::{JobMemory, Reservation, SharedRange};
 #[cfg(not(loom))]
 pub use segment::{AttachError, FarBell};
 #[cfg(not(loom))]
-pub use shm_comm::{Area, Arrival, EagerStep, Mismatch, ShmComm, ShmMember, ShmWatch, Sight, SyncStep};
+pub use shm_comm::{
+    Area, Arrival, CommonFacts, EagerStep, Mismatch, ShmComm, ShmMember, ShmWatch, Sight, SyncStep,
+};
 #[cfg(not(loom))]
 pub use transport::{Shm, segment_bytes};

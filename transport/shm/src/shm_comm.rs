@@ -44,6 +44,15 @@ pub use shared_lines::SharedLines;
 pub(crate) use shared_lines::clear;
 pub use watch::{Arrival, EagerStep, ShmMember, ShmWatch, Sight, SyncStep};
 
+/// What the ranks of a shm communicator have told each other once.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct CommonFacts {
+    /// The kernel lets each rank reach all others' memory.
+    pub all_reach: bool,
+    /// Some rank says that the ranks of its node outnumber the cores.
+    pub is_crowded: bool,
+}
+
 /// A communicator's ranks, all on this node, and their shared memory. Each rank has one of these; one thread at a
 /// time uses it. All ranks begin the same sync steps and eager steps in the same order.
 ///
@@ -76,8 +85,8 @@ pub struct ShmComm<L = SharedLines> {
     through: Cell<u64>,
     /// The call that this rank has left before its end, until all others have left it.
     left: Option<u64>,
-    /// See [`ShmComm::all_reach`].
-    all_reach: Option<bool>,
+    /// See [`ShmComm::common`].
+    common: Option<CommonFacts>,
 }
 
 /// A part of the shared memory. Only bytes that no other rank is told to touch now may be touched: that is what the
@@ -169,7 +178,7 @@ impl<L> ShmComm<L> {
             eager_payloads: [0; EAGER_PAYLOADS],
             through: Cell::new(0),
             left: None,
-            all_reach: None,
+            common: None,
         }
     }
 
@@ -178,15 +187,15 @@ impl<L> ShmComm<L> {
         self.looks = looks;
     }
 
-    /// Whether the kernel lets each rank reach all others' memory, once they have told each other. The same at all ranks.
+    /// What the ranks have told each other once, if they have. The same at all ranks.
     #[inline]
-    pub fn all_reach(&self) -> Option<bool> {
-        self.all_reach
+    pub fn common(&self) -> Option<CommonFacts> {
+        self.common
     }
 
     /// Keeps what they have told each other.
-    pub fn set_all_reach(&mut self, all: bool) {
-        self.all_reach = Some(all);
+    pub fn set_common(&mut self, facts: CommonFacts) {
+        self.common = Some(facts);
     }
 
     /// Its lines.
