@@ -52,6 +52,7 @@ pub mod programs {
     pub use crate::launch::family::Abi;
     pub use crate::launch::family::Family;
     pub use crate::launch::loader::folder_of;
+    pub use crate::launch::machine::another_machine;
     pub use crate::launch::symbols::{absent, missing};
 }
 

@@ -27,7 +27,8 @@ use host::ShmRank;
 use lines::PricedLines;
 use scheduler::Scheduler;
 
-/// Whether a blocking call of such a job goes over shared memory in the library.
+/// Whether a blocking call of such a job goes over shared memory in the library. Those whose steps may leave blocks to messages, which are
+/// vector forms with a root, are left out: here they go by messages alone.
 pub fn serves(job: &SimulatedJob, params: &Params) -> bool {
     let RankWork::Collective(collective) = job.work else { return false };
     // Shm communicators of more ranks have barriers without data, but their ranks would be too many threads here.

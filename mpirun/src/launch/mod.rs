@@ -8,6 +8,7 @@ pub(crate) mod foreign;
 pub(crate) mod late_names;
 pub(crate) mod launcher;
 pub(crate) mod loader;
+pub(crate) mod machine;
 pub(crate) mod presets;
 pub(crate) mod program;
 pub(crate) mod resources;

@@ -24,6 +24,7 @@ use tern_job::process_end;
 use crate::cli::standard::find_program;
 use crate::launch::foreign;
 use crate::launch::loader;
+use crate::launch::machine::another_machine;
 use crate::launch::resources::{JobResources, name, out_of_the_way};
 use crate::launch::watchdog::{LAUNCHER_VARIABLE, Watchdog, inform};
 use crate::limits::{DESCRIPTORS_COMMON, DESCRIPTORS_OF_A_RANK, DESCRIPTORS_PER_RANK};
@@ -440,9 +441,14 @@ fn cannot_start(rank: u32, app: &App, error: &io::Error) -> Refusal {
         Some(Errno::NOENT) => Refusal::not_found(format!("{what}: it is in no directory of PATH")),
         Some(Errno::ACCESS) if path.is_dir() => Refusal::cannot_run(format!("{what}: it is a directory")),
         Some(Errno::ACCESS) => Refusal::cannot_run(format!("{what}: no permission to execute it")),
-        Some(Errno::NOEXEC) => Refusal::cannot_run(format!(
-            "{what}: it is no program for this machine; a script must begin with a line like #!/bin/sh"
-        )),
+        Some(Errno::NOEXEC) => Refusal::cannot_run(match another_machine(&path) {
+            Some(why) => format!("{what}: {why}"),
+            None => {
+                format!(
+                    "{what}: it is no program for this machine; a script must begin with a line like #!/bin/sh"
+                )
+            }
+        }),
         Some(Errno::AGAIN) => too_many_processes(rank),
         Some(Errno::MFILE | Errno::NFILE) => too_many_files(rank),
         _ => Refusal::cannot_run(format!("{what} as rank {rank}: {error}")),

@@ -4,7 +4,7 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use object::Endianness;
-use object::elf::{ELFMAG, EM_386, EM_AARCH64, EM_ARM, EM_PPC64, EM_RISCV, EM_S390, EM_X86_64, FileHeader64};
+use object::elf::{ELFMAG, FileHeader64};
 use object::read::ReadCache;
 use object::read::elf::{FileHeader, ProgramHeader};
 use tern_mpirun::programs::{self, Abi, Family, ProgramAbi};
@@ -19,7 +19,7 @@ pub(super) fn findings(program: &Path, arguments: &[OsString]) -> Vec<Finding> {
         let what = if program.is_dir() { "is a folder" } else { "is not found" };
         return vec![Finding::bad(WHAT, format!("{} {what}", program.display()))];
     };
-    if let Some(why) = of_another_machine(&file).or_else(|| no_program(&file)) {
+    if let Some(why) = programs::another_machine(&file).or_else(|| no_program(&file)) {
         return vec![Finding::bad(WHAT, why)];
     }
     let set = std::env::var_os("LD_LIBRARY_PATH");
@@ -83,48 +83,6 @@ fn found(program: &Path) -> Option<PathBuf> {
     }
     let folders = std::env::var_os("PATH")?;
     std::env::split_paths(&folders).map(|folder| folder.join(program)).find(|file| file.is_file())
-}
-
-/// The place of the machine in the head of an executable.
-const MACHINE_AT: usize = 18;
-
-/// A program for another architecture, or of 32 bits.
-fn of_another_machine(file: &Path) -> Option<String> {
-    let machine_of = |path: &Path| -> Option<(u8, u16)> {
-        let mut head = [0; MACHINE_AT + 2];
-        std::io::Read::read_exact(&mut std::fs::File::open(path).ok()?, &mut head).ok()?;
-        head.starts_with(b"\x7fELF")
-            .then(|| (head[4], u16::from_le_bytes([head[MACHINE_AT], head[MACHINE_AT + 1]])))
-    };
-    let own = machine_of(Path::new("/proc/self/exe"))?;
-    let other = machine_of(file)?;
-    let file = file.display();
-    match (own, other) {
-        (own, other) if own == other => None,
-        ((_, own), (_, other)) if own == other => {
-            Some(format!("{file} is for this machine, but not of 64 bits: build it for 64 bits"))
-        }
-        ((_, own), (_, other)) => Some(format!(
-            "{file} is for another machine ({}, here {}): build it for this one",
-            architecture(other),
-            architecture(own)
-        )),
-    }
-}
-
-/// The name of an architecture, by its number in the head of an executable.
-fn architecture(machine: u16) -> String {
-    let name = match machine {
-        EM_386 => "i386",
-        EM_ARM => "arm",
-        EM_X86_64 => "x86_64",
-        EM_AARCH64 => "aarch64",
-        EM_PPC64 => "ppc64",
-        EM_S390 => "s390x",
-        EM_RISCV => "riscv",
-        _ => return format!("ELF machine {machine}"),
-    };
-    name.into()
 }
 
 /// Why a file is no program, or not all of one.
@@ -243,18 +201,6 @@ mod tests {
         let own = std::env::current_exe().unwrap();
         let findings = findings(&own, &["x.py".into()]);
         assert!(findings.len() == 1 && findings[0].words.contains("needs no MPI library"), "{findings:?}");
-    }
-
-    #[test]
-    fn another_architecture_is_found_by_the_head() {
-        let file = std::env::temp_dir().join(format!("tern-elf-{}", std::process::id()));
-        let mut head = std::fs::read("/proc/self/exe").unwrap()[..64].to_vec();
-        head[MACHINE_AT] ^= 0x7f;
-        std::fs::write(&file, &head).unwrap();
-        assert!(of_another_machine(&file).unwrap().contains("another machine"));
-        std::fs::remove_file(&file).unwrap();
-        assert_eq!(of_another_machine(Path::new("/etc/passwd")), None);
-        assert_eq!((architecture(183), architecture(9999)), ("aarch64".into(), "ELF machine 9999".into()));
     }
 
     #[test]
