@@ -9,7 +9,7 @@ use object::read::ReadCache;
 use object::read::elf::{FileHeader, ProgramHeader};
 use tern_mpirun::programs::{self, Abi, Family, ProgramAbi};
 
-use super::finding::Finding;
+use super::finding::{Finding, Severity};
 
 const WHAT: &str = "program";
 
@@ -35,6 +35,8 @@ pub(super) fn findings(program: &Path, arguments: &[OsString]) -> Vec<Finding> {
     findings.extend(in_the_way(&seen));
     findings.extend(programs::missing(&file, set.as_deref()).iter().map(|library| missing(library)));
     findings.extend(absent(&programs::absent(&file, &seen, set.as_deref()), &seen));
+    // What is in the way comes before the library on which it would run.
+    findings.sort_by_key(|finding| finding.verdict != Severity::Bad);
     findings
 }
 
@@ -192,7 +194,6 @@ fn in_the_way(seen: &ProgramAbi) -> Vec<Finding> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::doctor::finding::Severity;
 
     #[test]
     fn what_is_no_program_is_said() {
