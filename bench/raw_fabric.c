@@ -1,6 +1,8 @@
 // What a message costs over a provider of libfabric without MPI: half a round trip between two processes by its
 // reliable datagrams, as libfabric's own ping-pong does it. Short messages are injected.
-// usage: raw_fabric SECONDS_PER_POINT PROVIDER [BYTES...]; compile with -lfabric
+// usage: raw_fabric SECONDS_PER_POINT PROVIDER[+fd] [BYTES...]; compile with -lfabric
+//
+// With +fd the completions have a descriptor to sleep on, as a library needs that burns no processor while it waits.
 #include "raw_team.h"
 #include <rdma/fabric.h>
 #include <rdma/fi_cm.h>
@@ -53,13 +55,13 @@ static void *known(struct fid_domain *domain, char *memory, uint64_t access, uin
     return fi_mr_desc(mr);
 }
 
-static void open_endpoint(struct pingpong *p, const char *provider, struct directory *directory) {
+static void open_endpoint(struct pingpong *p, const char *provider, int with_fd, struct directory *directory) {
     struct fi_info *info = offer(provider);
     struct fid_fabric *fabric;
     struct fid_domain *domain;
     struct fid_av *av;
     struct fi_av_attr av_attr = {.type = FI_AV_TABLE};
-    struct fi_cq_attr cq_attr = {.format = FI_CQ_FORMAT_MSG, .wait_obj = FI_WAIT_NONE};
+    struct fi_cq_attr cq_attr = {.format = FI_CQ_FORMAT_MSG, .wait_obj = with_fd ? FI_WAIT_FD : FI_WAIT_NONE};
     size_t address_bytes = ADDRESS_BYTES_MAX;
     check("fi_fabric", fi_fabric(info->fabric_attr, &fabric, NULL));
     check("fi_domain", fi_domain(fabric, info, &domain, NULL));
@@ -142,13 +144,16 @@ static void measure_size(const struct team *team, struct pingpong *p, long bytes
 
 int main(int argc, char **argv) {
     if (argc < 3) {
-        fprintf(stderr, "usage: raw_fabric SECONDS_PER_POINT PROVIDER [BYTES...]\n");
+        fprintf(stderr, "usage: raw_fabric SECONDS_PER_POINT PROVIDER[+fd] [BYTES...]\n");
         return 2;
     }
     struct directory *directory = shared_mapping(sizeof *directory);
     struct team team = fork_team(2);
     struct pingpong p = {.rank = team.rank, .out = touched(BYTES_MAX, 1), .in = touched(BYTES_MAX, 2)};
-    open_endpoint(&p, argv[2], directory);
+    char *fd = strstr(argv[2], "+fd");
+    if (fd)
+        *fd = 0;
+    open_endpoint(&p, argv[2], fd != NULL, directory);
     post_receive(&p);
     meet();
     for (int i = 3; i < argc; i++)

@@ -62,9 +62,6 @@ pub const SHM_CELLS_REDUCE_BYTES_MAX: usize = 64 * 1024;
 /// turn, and sums their slices (docs/performance/constants.md).
 pub const SHM_CELLS_PAIR_BYTES_MAX: usize = 4 * 1024;
 
-/// Bytes of a block of a gather or a scatter between two ranks up to which it goes as above there.
-pub const SHM_CELLS_PAIR_BLOCK_BYTES_MAX: usize = 2 * 1024;
-
 /// Bytes of a block of an all-to-all or an allgather between two ranks from which it goes by messages where payloads go by
 /// cells, since these do not wait for each other (docs/performance/constants.md).
 pub const SHM_CELLS_BLOCK_BYTES_MIN: usize = 8 * 1024;

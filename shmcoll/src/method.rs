@@ -313,9 +313,9 @@ impl Method {
         let is_long_block = bytes >= SHM_CELLS_BLOCK_BYTES_MIN;
         match self {
             Method::Bcast { .. } | Method::Exscan { .. } => size == 2 && bytes > SHM_CELLS_PAIR_BYTES_MAX,
-            Method::Gather { .. } | Method::Scatter { .. } => {
-                size == 2 && bytes > SHM_CELLS_PAIR_BLOCK_BYTES_MAX
-            }
+            // What does not fit the line of a flag.
+            Method::Gather { .. } => size == 2 && bytes > ShmComm::FLAG_PAYLOAD_BYTES,
+            Method::Scatter { .. } => size == 2 && 2 * bytes > ShmComm::FLAG_PAYLOAD_BYTES,
             Method::Allgather { .. } | Method::Allgatherv { .. } => size == 2 && is_long_block,
             Method::Alltoall { .. } if size > 2 => {
                 SHM_CELLS_ALLTOALL_BYTES.contains(&bytes)

@@ -1,7 +1,7 @@
 //! Gather (MPI 5.0 section 6.5).
 
 use super::setup::{Block, Blocks, Roles, Setup, Side, distinct_in, distinct_in_blocks};
-use super::{blocking, nonblocking, persistent, short, short_vectors};
+use super::{blocking, nonblocking, persistent, short_gather};
 use crate::core::boundary::{Array, ChoiceBuf, ChoiceBufMut, Out};
 use crate::core::entry::entry;
 use crate::core::error::Result;
@@ -17,7 +17,7 @@ entry! {
     ) on comm {
         let send = Block::of(sendbuf, sendcount, sendtype);
         let recv = Block::of(recvbuf, recvcount, recvtype);
-        if let Some(outcome) = short::gather(comm, send, recv, root) {
+        if let Some(outcome) = short_gather::gather(comm, send, recv, root) {
             return outcome;
         }
         blocking("MPI_Gather", comm, |setup| gather(setup, send, recv, root))
@@ -31,7 +31,7 @@ entry! {
     ) on comm {
         let send = Block::of(sendbuf, sendcount, sendtype);
         let recv = Blocks::of(recvbuf, recvcounts, displs, recvtype);
-        if let Some(outcome) = short_vectors::gatherv(comm, send, recv, root) {
+        if let Some(outcome) = short_gather::gatherv(comm, send, recv, root) {
             return outcome;
         }
         blocking("MPI_Gatherv", comm, |setup| gatherv(setup, send, recv, root))

@@ -28,8 +28,8 @@ mod shm;
 pub(crate) mod shm_comm;
 pub(crate) mod shm_comm_place;
 mod short;
+mod short_gather;
 mod short_pair;
-mod short_vectors;
 mod told;
 
 pub(crate) use allgather::records_of_all;

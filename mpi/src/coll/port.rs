@@ -70,6 +70,8 @@ pub(super) struct Bindings {
     temps: Vec<*mut u8>,
     scratch: Scratch,
     lengths: Vec<usize>,
+    /// The schedule's first receive, if that was posted before.
+    pub posted: Option<RequestId>,
     /// The first thing that went wrong. The steps go on, so that the other ranks can finish.
     pub failure: Option<Box<Error>>,
 }
@@ -92,6 +94,7 @@ impl Default for Bindings {
             temps: Vec::new(),
             scratch: Scratch::default(),
             lengths: Vec::new(),
+            posted: None,
             failure: None,
         }
     }
@@ -226,21 +229,29 @@ impl Bindings {
 
     /// Takes note of how a message ended.
     fn note(&mut self, status: &Status, expected: Option<u64>) {
-        let fault = status.fault;
-        let short = expected.is_some_and(|expected| status.bytes < expected);
-        if self.failure.is_none() && (fault.is_some() || short) {
-            self.failure = Some(self.explain(status, expected));
+        if self.failure.is_none() {
+            self.failure = ended(self.call, status, expected).err();
         }
     }
+}
 
-    #[cold]
-    fn explain(&self, status: &Status, expected: Option<u64>) -> Box<Error> {
-        let (call, rank) = (self.call, status.source);
-        match status.fault {
-            Some(MessageFault::Truncated { sent, room }) => unequal(call, rank, sent as usize, room as usize),
-            Some(fault) => explain(fault, status),
-            None => unequal(call, rank, status.bytes as usize, expected.unwrap_or(0) as usize),
-        }
+/// How a message of a call ended, of which so many bytes were expected; of a send, none were.
+#[inline]
+pub(super) fn ended(call: &'static str, status: &Status, expected: Option<u64>) -> Result {
+    let is_short = expected.is_some_and(|expected| status.bytes < expected);
+    if status.fault.is_none() && !is_short {
+        return Ok(());
+    }
+    Err(what_is_wrong(call, status, expected))
+}
+
+#[cold]
+fn what_is_wrong(call: &'static str, status: &Status, expected: Option<u64>) -> Box<Error> {
+    let rank = status.source;
+    match status.fault {
+        Some(MessageFault::Truncated { sent, room }) => unequal(call, rank, sent as usize, room as usize),
+        Some(fault) => explain(fault, status),
+        None => unequal(call, rank, status.bytes as usize, expected.unwrap_or(0) as usize),
     }
 }
 
@@ -336,7 +347,10 @@ impl Port for EnginePort<'_> {
         let (buf, signature) = (self.bindings.buffer(into), self.bindings.signature(into, 1));
         let (reach, rank) = self.bindings.reach(from);
         let pattern = Pattern { context: reach.context, source: rank, tag: self.bindings.tag };
-        let started = self.engine.receive(pattern, &buf, signature);
+        let started = match self.bindings.posted.take() {
+            Some(id) => StartedMessage::Pending(id),
+            None => self.engine.receive(pattern, &buf, signature),
+        };
         Ok(self.started(started, Some(rank), Some(buf.len() as u64)))
     }
 

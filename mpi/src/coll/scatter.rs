@@ -1,7 +1,7 @@
 //! Scatter (MPI 5.0 section 6.6).
 
 use super::setup::{Block, Blocks, Roles, Setup, Side, distinct_in, distinct_in_blocks};
-use super::{blocking, nonblocking, persistent, short, short_vectors};
+use super::{blocking, nonblocking, persistent, short_gather};
 use crate::core::boundary::{Array, ChoiceBuf, ChoiceBufMut, Out};
 use crate::core::entry::entry;
 use crate::core::error::Result;
@@ -17,7 +17,7 @@ entry! {
     ) on comm {
         let send = Block::of(sendbuf, sendcount, sendtype);
         let recv = Block::of(recvbuf, recvcount, recvtype);
-        if let Some(outcome) = short::scatter(comm, send, recv, root) {
+        if let Some(outcome) = short_gather::scatter(comm, send, recv, root) {
             return outcome;
         }
         blocking("MPI_Scatter", comm, |setup| scatter(setup, send, recv, root))
@@ -30,7 +30,7 @@ entry! {
     ) on comm {
         let send = Blocks::of(sendbuf, sendcounts, displs, sendtype);
         let recv = Block::of(recvbuf, recvcount, recvtype);
-        if let Some(outcome) = short_vectors::scatterv(comm, send, recv, root) {
+        if let Some(outcome) = short_gather::scatterv(comm, send, recv, root) {
             return outcome;
         }
         blocking("MPI_Scatterv", comm, |setup| scatterv(setup, send, recv, root))

@@ -21,8 +21,9 @@ use std::ffi::c_int;
 use tern_abi::*;
 use tern_coll::{
     Buf, CollectiveCall, CommView, Member, Root, Schedule, Slice, Span, Ty, TypeLayout, TypedCount, Vector,
-    VectorTypes, gather, scatter,
+    VectorTypes,
 };
+use tern_engine::RequestId;
 use tern_mem::{Basic, UserBuf};
 use tern_shm::shm_comm::SharedLines;
 use tern_shm::{Mismatch, ShmComm, ShmWatch};
@@ -55,12 +56,22 @@ impl ShortBuffer {
         Some((ShortBuffer { base: block.buf.bytes(), element_bytes, datatype: block.datatype }, data))
     }
 
-    /// That of blocks of which `ranks` ranks have one each, which may all be empty.
+    /// That of blocks of which `ranks` ranks have one each, which may all be empty. Together they are as long as one block at most.
     #[inline(always)]
     pub(super) fn of_blocks<'a>(blocks: &Blocks<'a>, ranks: u32) -> Option<(ShortBuffer, Vector<'a>)> {
+        ShortBuffer::of_blocks_up_to(SHORT_COLLECTIVE_BYTES_MAX, blocks, ranks)
+    }
+
+    /// The same of at most so many bytes together.
+    #[inline(always)]
+    pub(super) fn of_blocks_up_to<'a>(
+        bytes_max: usize,
+        blocks: &Blocks<'a>,
+        ranks: u32,
+    ) -> Option<(ShortBuffer, Vector<'a>)> {
         let element_bytes = Basic::contiguous_size(blocks.datatype.0)?;
         let (counts, displs) = (numbers(blocks.counts, ranks).ok()?, numbers(blocks.displs, ranks).ok()?);
-        let mut left = (SHORT_COLLECTIVE_BYTES_MAX / element_bytes) as i64;
+        let mut left = (bytes_max / element_bytes) as i64;
         for rank in 0..ranks as usize {
             let count = counts.get(rank);
             if count < 0 || count > left {
@@ -119,13 +130,13 @@ impl ShortCall {
 
     /// Where this rank's of equal blocks begins, in bytes.
     #[inline(always)]
-    fn offset(&self, block: TypedCount) -> i64 {
+    pub(super) fn offset(&self, block: TypedCount) -> i64 {
         i64::from(self.rank) * block.bytes() as i64
     }
 
     /// Does what all ranks do of `what` over shared memory. It is in line, since then the compiler knows the collective.
     #[inline(always)]
-    fn go(
+    pub(super) fn go(
         self,
         what: &CollectiveCall,
         buffers: (ShortBuffer, ShortBuffer),
@@ -172,12 +183,13 @@ impl ShortCall {
         Some(outcome.and(sent))
     }
 
-    /// Does what `plan` puts into a schedule of bytes, of a call that is `what`.
+    /// Does what `plan` puts into a schedule of bytes, of a call that is `what`. Its first receive may be posted already.
     #[inline(always)]
     pub(super) fn by_messages(
         mut self,
         what: &CollectiveCall,
         (send, recv): (ShortBuffer, ShortBuffer),
+        posted: Option<RequestId>,
         plan: impl FnOnce(&mut Schedule, Member),
     ) -> Option<Result> {
         let (view, mark) = (CommView::intra(self.rank, self.size), self.mark(what)?);
@@ -185,6 +197,7 @@ impl ShortCall {
         let mut running = RunningCollective::spare();
         running.begin_with((self.call, this.collectives), this, mark, what);
         (running.bindings.send.base, running.bindings.recv.base) = (send.base, recv.base);
+        running.bindings.posted = posted;
         plan(&mut running.schedule, view.member());
         count_call(this);
         let outcome = running.run_in_shm_comm(self.process, self.comm);
@@ -201,7 +214,7 @@ impl ShortCall {
 
     /// How the call goes over shared memory, if it does.
     #[inline(always)]
-    fn method(&self, what: &CollectiveCall, operation: Option<&Operation>) -> Option<Method> {
+    pub(super) fn method(&self, what: &CollectiveCall, operation: Option<&Operation>) -> Option<Method> {
         let habits = Habits { check_types: false, by_cells: self.process.coll.by_cells, sends_rest: true };
         Method::of(what, &CommView::intra(self.rank, self.size), shm::order(operation), habits)
     }
@@ -366,50 +379,6 @@ pub(super) fn reduce(comm: MPI_Comm, operands: Operands, count: i64, root: c_int
     }
     let what = CollectiveCall::Reduce { data, in_place, commutative: true, root: Root::Rank(root) };
     short.go(&what, (send, block), Some(operation))
-}
-
-/// `MPI_Gather`, unless the root's block is in place.
-pub(super) fn gather(comm: MPI_Comm, send: Block, recv: Block, root: c_int) -> Option<Result> {
-    let short = ShortCall::on("MPI_Gather", comm)?;
-    let root = short.root(root)?;
-    let (from, own) = ShortBuffer::of(send)?;
-    let (into, all) = match root == short.rank {
-        true => ShortBuffer::of(recv)?,
-        false => (ShortBuffer::NONE, TypedCount::default()),
-    };
-    if from.meets(into, short.offset(all)) {
-        return None;
-    }
-    let what = CollectiveCall::Gather { send: Some(own), recv: all, root: Root::Rank(root) };
-    if short.size == 2 && short.method(&what, None).is_none() {
-        return short.by_messages(&what, (from, into), |schedule, me| {
-            let block = |rank| bytes(all.in_recv().block(rank));
-            gather::linear(schedule, me, root, Some(bytes(own.in_send())), block);
-        });
-    }
-    short.go(&what, (from, into), None)
-}
-
-/// `MPI_Scatter`, unless the root's block is in place.
-pub(super) fn scatter(comm: MPI_Comm, send: Block, recv: Block, root: c_int) -> Option<Result> {
-    let short = ShortCall::on("MPI_Scatter", comm)?;
-    let root = short.root(root)?;
-    let (into, own) = ShortBuffer::of(recv)?;
-    let (from, all) = match root == short.rank {
-        true => ShortBuffer::of(send)?,
-        false => (ShortBuffer::NONE, TypedCount::default()),
-    };
-    if into.meets(from, short.offset(all)) {
-        return None;
-    }
-    let what = CollectiveCall::Scatter { send: all, recv: Some(own), root: Root::Rank(root) };
-    if short.size == 2 && short.method(&what, None).is_none() {
-        return short.by_messages(&what, (from, into), |schedule, me| {
-            let block = |rank| bytes(all.in_send().block(rank));
-            scatter::linear(schedule, me, root, block, Some(bytes(own.in_recv())));
-        });
-    }
-    short.go(&what, (from, into), None)
 }
 
 /// `MPI_Allgather` and `MPI_Alltoall`: `what` makes the call of what a rank sends, unless that is in the receive buffer, and of what
