@@ -7,7 +7,10 @@
 
 use crate::limits::SHM_ALLTOALL_FETCH_BYTES_MIN;
 use crate::method::VectorBlocks;
-use crate::{CallFault, CallHost, CallResult, NO_PAYLOAD, ShmCall, Unequal, pieces, whole_lines};
+use crate::{
+    CallFault, CallHost, CallResult, NO_PAYLOAD, ShmCall, Unequal, WORD_BYTES, pieces, two_words,
+    whole_lines, word_at,
+};
 use tern_mem::UserBuf;
 use tern_shm::shm_comm::FlagPayload;
 use tern_shm::{Area, ShmComm, SyncStep};
@@ -33,7 +36,7 @@ struct Outlook {
 const OBSTACLE: u64 = 1 << 63;
 
 impl Heading {
-    const BYTES: usize = 16;
+    const BYTES: usize = 2 * WORD_BYTES;
 
     fn of(block: &UserBuf) -> Heading {
         let address = block.as_contiguous().map_or(0, |(base, _)| base as u64);
@@ -41,15 +44,11 @@ impl Heading {
     }
 
     fn to_bytes(self) -> [u8; Heading::BYTES] {
-        let mut bytes = [0; Heading::BYTES];
-        bytes[..8].copy_from_slice(&self.bytes.to_ne_bytes());
-        bytes[8..].copy_from_slice(&self.address.to_ne_bytes());
-        bytes
+        two_words([self.bytes, self.address])
     }
 
     fn from_bytes(bytes: &[u8]) -> Heading {
-        let word = |at: usize| u64::from_ne_bytes(bytes[at..at + 8].try_into().expect("eight bytes"));
-        Heading { bytes: word(0), address: word(8) }
+        Heading { bytes: word_at(bytes, 0), address: word_at(bytes, WORD_BYTES) }
     }
 
     fn len(&self) -> usize {

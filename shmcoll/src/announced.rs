@@ -8,7 +8,7 @@ use crate::limits::SHM_SLOT_BLOCK_BYTES_MAX;
 use crate::method::{VectorBlocks, gathers_directly, scatters_directly};
 use crate::{
     CallFault, CallHost, CallResult, NO_PAYLOAD, RankSet, ShmCall, Unequal, WORD_BYTES, payload_of_word,
-    word_of,
+    two_words, word_at, word_of,
 };
 use std::ops::Range;
 use tern_coll::{Slice, TypedCount};
@@ -128,7 +128,7 @@ impl<S: CallHost> ShmCall<'_, S> {
 
     /// Where `rank`'s share of the eager slot begins, and its bytes.
     fn share(&self, rank: u32) -> (usize, usize) {
-        let bytes = EAGER_SLOT_BYTES / self.size() / LINE_BYTES * LINE_BYTES;
+        let bytes = self.slot_share();
         (rank as usize * bytes, bytes)
     }
 
@@ -198,12 +198,12 @@ impl<S: CallHost> ShmCall<'_, S> {
     /// At the root.
     fn gatherv_here(&mut self, own: Option<&UserBuf>, blocks: &VectorBlocks) -> CallResult {
         let (steps, common) = self.begin_announced()?;
-        let mut is_told = false;
-        if common.all_reach && self.others().any(|rank| self.is_long(&blocks.from[rank as usize], common)) {
-            is_told = true;
+        let is_long = |rank| self.is_long(&blocks.from[rank as usize], common);
+        let mut is_told = common.all_reach && self.others().any(is_long);
+        if is_told {
             self.publish_places(&steps, blocks)?;
         }
-        let (mut straight, mut outcome) = (RankSet::default(), Ok(()));
+        let (mut straight, mut longest, mut outcome) = (RankSet::default(), 0, Ok(()));
         for rank in self.others() {
             self.wait(self.shm_comm.contributed(steps.blocks, rank))?;
             let into = self.host.buffer(&blocks.from[rank as usize]);
@@ -215,6 +215,7 @@ impl<S: CallHost> ShmCall<'_, S> {
                 }
                 BlockWay::Straight => {
                     straight.insert(rank);
+                    longest = longest.max(into.len());
                     if !std::mem::replace(&mut is_told, true) {
                         self.publish_places(&steps, blocks)?;
                     }
@@ -229,10 +230,7 @@ impl<S: CallHost> ShmCall<'_, S> {
             let into = self.host.buffer(&blocks.from[self.me()]);
             self.host.copy(own, 0, &into, 0, own.len().min(into.len()));
         }
-        if !straight.is_empty() {
-            let bytes = |block| self.host.buffer(block).len();
-            self.copied = self.of_all_others(blocks.from.iter().map(bytes).max().unwrap_or(0));
-        }
+        self.copied = self.of_all_others(longest);
         let ended = self.await_copies(straight, &steps);
         self.shm_comm.end_eager(steps.ends);
         ended.and(outcome)
@@ -268,10 +266,7 @@ impl<S: CallHost> ShmCall<'_, S> {
         let (slot, (first, _)) = (self.shm_comm.eager_slot(steps.blocks), self.share(self.shm_comm.rank()));
         for (rank, block) in blocks.from.iter().enumerate() {
             let (addr, room) = self.host.buffer(block).as_contiguous().unwrap_or((0, 0));
-            let mut place = [0; PLACE_BYTES];
-            place[..WORD_BYTES].copy_from_slice(&(addr as u64).to_ne_bytes());
-            place[WORD_BYTES..].copy_from_slice(&(room as u64).to_ne_bytes());
-            slot.buf().write(first + rank * PLACE_BYTES, &place);
+            slot.buf().write(first + rank * PLACE_BYTES, &two_words([addr as u64, room as u64]));
         }
         self.shm_comm.publish(steps.blocks, &NO_PAYLOAD);
         Ok(())
@@ -338,8 +333,7 @@ impl<S: CallHost> ShmCall<'_, S> {
             _ => (BlockWay::Message, 0),
         };
         let mut cell = [0; CELL_BYTES];
-        cell[..WORD_BYTES].copy_from_slice(&Announcement { way, bytes }.word().to_ne_bytes());
-        cell[WORD_BYTES..CELL_HEAD_BYTES].copy_from_slice(&place.to_ne_bytes());
+        cell[..CELL_HEAD_BYTES].copy_from_slice(&two_words([Announcement { way, bytes }.word(), place]));
         match way {
             BlockWay::Beside => from.read(0, &mut cell[CELL_HEAD_BYTES..][..bytes]),
             BlockWay::Slot => {
@@ -383,9 +377,4 @@ impl<S: CallHost> ShmCall<'_, S> {
 
 fn unequal(rank: u32, sent: usize, room: &UserBuf) -> CallFault {
     CallFault::Unequal(Unequal { rank, sent, room: room.len() })
-}
-
-/// A word of some bytes.
-fn word_at(bytes: &[u8], at: usize) -> u64 {
-    u64::from_ne_bytes(*bytes[at..].first_chunk().expect("eight bytes"))
 }

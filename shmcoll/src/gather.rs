@@ -4,10 +4,10 @@
 use crate::announced::BlockWay;
 use crate::limits::SHM_SHORT_BLOCK_BYTES_MAX;
 use crate::method::{gathers_directly, goes_by_message, scatters_directly};
-use crate::{CallHost, CallResult, NO_PAYLOAD, ShmCall, parts, payload_of, whole_lines};
+use crate::{CallHost, CallResult, NO_PAYLOAD, ShmCall, parts, payload_of};
 use tern_coll::{Buf, Span, Ty, TypedCount};
 use tern_mem::UserBuf;
-use tern_shm::{EagerStep, ShmComm};
+use tern_shm::EagerStep;
 
 impl<S: CallHost> ShmCall<'_, S> {
     /// Without `send`, the root's own block is in its place.
@@ -101,7 +101,7 @@ impl<S: CallHost> ShmCall<'_, S> {
 
     /// Pieces of a block: those of all ranks fit an eager slot.
     fn block_parts(&self, bytes: usize) -> impl Iterator<Item = (usize, usize)> + use<S> {
-        parts(bytes, whole_lines(ShmComm::EAGER_SLOT_BYTES / self.size()))
+        parts(bytes, self.slot_share())
     }
 
     /// Without `recv`, the root's own block stays where it is.

@@ -307,6 +307,12 @@ impl<S: CallHost> ShmCall<'_, S> {
         self.size() == 2 && Self::fits_flag_payload(bytes)
     }
 
+    /// A rank's share of an eager slot, in bytes.
+    #[inline]
+    fn slot_share(&self) -> usize {
+        whole_lines(ShmComm::EAGER_SLOT_BYTES / self.size())
+    }
+
     /// Whether so many bytes travel in a flag's line.
     #[inline]
     fn fits_flag_payload(bytes: usize) -> bool {
@@ -333,7 +339,22 @@ fn payload_of_word(word: u64) -> FlagPayload {
 /// The word that a flag payload begins with.
 #[inline]
 fn word_of(payload: &FlagPayload) -> u64 {
-    u64::from_ne_bytes(payload[..WORD_BYTES].try_into().expect("eight bytes"))
+    word_at(payload, 0)
+}
+
+/// A word of some bytes.
+#[inline]
+fn word_at(bytes: &[u8], at: usize) -> u64 {
+    u64::from_ne_bytes(*bytes[at..].first_chunk().expect("eight bytes"))
+}
+
+/// Two words, one behind the other.
+#[inline]
+fn two_words(words: [u64; 2]) -> [u8; 2 * WORD_BYTES] {
+    let mut bytes = [0; 2 * WORD_BYTES];
+    bytes[..WORD_BYTES].copy_from_slice(&words[0].to_ne_bytes());
+    bytes[WORD_BYTES..].copy_from_slice(&words[1].to_ne_bytes());
+    bytes
 }
 
 /// Pieces of at most `piece` bytes of `bytes` bytes: where each begins, and its length.

@@ -36,6 +36,15 @@ impl ShmCommPlace {
             _ => None,
         }
     }
+
+    /// The same to be changed.
+    #[inline]
+    pub(crate) fn shm_comm_mut(&mut self) -> Option<&mut ShmComm> {
+        match self {
+            ShmCommPlace::Here(shm_comm) => Some(shm_comm),
+            _ => None,
+        }
+    }
 }
 
 /// A slot in this rank's region.

@@ -4,13 +4,11 @@
 use super::port::ended;
 use super::running::count_call;
 use super::short::{ShortBuffer, ShortCall, bytes};
-use crate::coll::shm_comm_place::ShmCommPlace;
-use crate::comm::object::{Comm, Lane};
+use crate::comm::object::Lane;
 use crate::core::error::Result;
 use tern_coll::{CollectiveCall, Member, Schedule, Span, gather, scatter};
 use tern_engine::{Envelope, Mode, Pattern, RequestId, StartedMessage, Status};
 use tern_mem::{ContiguousBuf, UserBuf};
-use tern_shm::ShmComm;
 use tern_shmcoll::Mark;
 use tern_transport::{AM_INLINE_BYTES_MAX, Peer};
 
@@ -106,7 +104,7 @@ impl ShortCall {
     #[inline]
     fn other(&mut self) -> Option<(Peer, u64, i32)> {
         let comm = self.process.comm_mut(self.comm).ok()?;
-        let is_settled = shm_comm_of(comm)?.unsettled().is_none();
+        let is_settled = comm.shm_comm.shm_comm_mut()?.unsettled().is_none();
         let peer = comm.group.peer(1 - self.rank)?;
         is_settled.then(|| (peer, comm.lane(Lane::Coll), comm.collectives as i32))
     }
@@ -115,19 +113,11 @@ impl ShortCall {
     #[inline]
     fn count(&mut self, mark: Mark) {
         let Ok(comm) = self.process.comm_mut(self.comm) else { return };
-        if let Some(shm_comm) = shm_comm_of(comm) {
+        if let Some(shm_comm) = comm.shm_comm.shm_comm_mut() {
             shm_comm.begin(mark.bits());
             shm_comm.tell();
         }
         count_call(comm);
-    }
-}
-
-#[inline]
-fn shm_comm_of(comm: &mut Comm) -> Option<&mut ShmComm> {
-    match &mut comm.shm_comm {
-        ShmCommPlace::Here(shm_comm) => Some(shm_comm),
-        _ => None,
     }
 }
 
