@@ -370,6 +370,7 @@ impl Network {
         self.ofi.as_mut()
     }
 
+    #[inline]
     fn poll_ofi(&mut self, sink: &mut impl Sink, slept: bool) -> bool {
         self.ofi.as_mut().is_some_and(|ofi| ofi.poll_after(slept, sink))
     }
@@ -384,7 +385,13 @@ impl Network {
         self.packets.as_ref().is_some_and(|packets| packets.urtp.is_expecting())
     }
 
+    #[inline]
     fn poll_packets(&mut self, sink: &mut impl Sink, must: bool) -> bool {
+        self.packets.is_some() && self.poll_packets_there(sink, must)
+    }
+
+    #[inline(never)]
+    fn poll_packets_there(&mut self, sink: &mut impl Sink, must: bool) -> bool {
         let Some(packets) = &mut self.packets else { return false };
         let any = packets.urtp.poll_if_due(sink, must);
         while let Some(packet) = packets.urtp.take_tunneled() {
@@ -393,6 +400,7 @@ impl Network {
         any
     }
 
+    #[inline]
     fn poll_tcp(&mut self, sink: &mut impl Sink) -> bool {
         match &mut self.packets {
             Some(packets) => self.tcp.poll(&mut Sorted { sink, packets }),

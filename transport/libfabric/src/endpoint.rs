@@ -1,6 +1,7 @@
 //! One endpoint: packets to and from others, and a descriptor to wait on.
 
 use std::ffi::{c_int, c_void};
+use std::mem::MaybeUninit;
 use std::os::fd::RawFd;
 use std::ptr;
 use std::sync::Arc;
@@ -66,6 +67,28 @@ const CUT: [c_int; 12] = [
 
 /// Completions that are taken at once.
 const ENTRIES: usize = 16;
+
+/// What a poll has found: for [`Endpoint::take`].
+pub struct Completions {
+    entries: [MaybeUninit<CqEntry>; ENTRIES],
+    /// Entries that the provider has written, or its code.
+    count: isize,
+}
+
+impl Completions {
+    /// Room for them.
+    #[inline]
+    pub fn new() -> Completions {
+        Completions { entries: [const { MaybeUninit::uninit() }; ENTRIES], count: 0 }
+    }
+}
+
+impl Default for Completions {
+    fn default() -> Completions {
+        Completions::new()
+    }
+}
+
 /// Pieces of memory for packets that come: while one is full, others are free.
 const RECEIVES: usize = 4;
 /// Bytes of an address at most.
@@ -300,23 +323,36 @@ impl Endpoint {
         }
     }
 
-    /// Takes what has happened, and lets the provider work. Whether there was anything.
-    pub fn poll(&mut self, mut take: impl FnMut(EndpointEvent<'_>)) -> Result<bool, LibfabricError> {
+    /// Lets the provider work, and reads what it has completed. Whether there was anything, which [`Endpoint::take`] then tells.
+    ///
+    /// Waits call this again and again: finding nothing is the usual case, and costs little beside the provider's own work.
+    #[inline]
+    pub fn poll(&mut self, completions: &mut Completions) -> Result<bool, LibfabricError> {
         if !self.to_post.is_empty() {
             self.post();
         }
-        let empty = CqEntry { context: ptr::null_mut(), flags: 0, len: 0, buf: ptr::null_mut(), data: 0 };
-        let mut entries = [empty; ENTRIES];
-        // SAFETY: so many entries of the format that the queue was opened with.
-        let count = unsafe { ((*(*self.cq.0).ops).read)(self.cq.0, entries.as_mut_ptr().cast(), ENTRIES) };
+        let entries = completions.entries.as_mut_ptr();
+        // SAFETY: room for so many entries of the format that the queue was opened with.
+        let count = unsafe { ((*(*self.cq.0).ops).read)(self.cq.0, entries.cast(), ENTRIES) };
+        completions.count = count;
         match count {
-            1.. => {
-                entries[..count as usize].iter().for_each(|entry| self.ended(entry, &mut take));
-                Ok(true)
-            }
+            1.. => Ok(true),
             _ if count == -(libc::EAGAIN as isize) || count == 0 => Ok(false),
-            _ if count == -EAVAIL => self.failed(&mut take),
+            _ if count == -EAVAIL => Ok(true),
             _ => Err(self.calls().error("fi_cq_read", count)),
+        }
+    }
+
+    /// Tells what a poll has found. Memory that packets came into is given to the provider by the next poll: who has waited
+    /// for a packet may be about to answer.
+    pub fn take(&mut self, completions: &Completions, mut take: impl FnMut(EndpointEvent<'_>)) {
+        if completions.count == -EAVAIL {
+            return self.failed(&mut take);
+        }
+        let count = completions.count.clamp(0, ENTRIES as isize) as usize;
+        for entry in &completions.entries[..count] {
+            // SAFETY: the provider has written so many, and they hold numbers and addresses.
+            self.ended(unsafe { entry.assume_init_ref() }, &mut take);
         }
     }
 
@@ -337,19 +373,18 @@ impl Endpoint {
         }
         if !self.is_multi || entry.flags & MULTI_RECV != 0 {
             self.to_post.push(slot);
-            self.post();
         }
     }
 
     /// An operation has failed.
     #[cold]
-    fn failed(&mut self, take: &mut impl FnMut(EndpointEvent<'_>)) -> Result<bool, LibfabricError> {
+    fn failed(&mut self, take: &mut impl FnMut(EndpointEvent<'_>)) {
         // SAFETY: numbers and pointers, of which zero is each one's empty value.
         let mut error: CqError = unsafe { std::mem::zeroed() };
         // SAFETY: room for one error.
         let count = unsafe { ((*(*self.cq.0).ops).readerr)(self.cq.0, &mut error, 0) };
         if count != 1 {
-            return Ok(false);
+            return;
         }
         let why = self.library.words(error.err as isize);
         if let Some(slot) = self.sends.of_context(error.context) {
@@ -362,7 +397,6 @@ impl Endpoint {
                 self.to_post.push(slot);
             }
         }
-        Ok(true)
     }
 
     /// The slot of a read that is over, if it is one.
@@ -619,6 +653,14 @@ mod tests {
         Some([Endpoint::open(offer, SIZES).unwrap(), Endpoint::open(offer, SIZES).unwrap()])
     }
 
+    /// Polls once, and tells what has happened.
+    fn poll(endpoint: &mut Endpoint, take: impl FnMut(EndpointEvent<'_>)) {
+        let mut completions = Completions::new();
+        if endpoint.poll(&mut completions).unwrap() {
+            endpoint.take(&completions, take);
+        }
+    }
+
     fn exchange(provider: &str) {
         let Some([mut a, mut b]) = pair(provider, MemoryRegistration::Any) else { return };
         let to_b = a.insert(b.address()).unwrap();
@@ -632,13 +674,12 @@ mod tests {
                 a.slot(slot)[..4].copy_from_slice(&sent.to_le_bytes());
                 sent += u32::from(a.send(to_b, slot, len).unwrap());
             }
-            a.poll(|event| freed += u32::from(matches!(event, EndpointEvent::Sent(_)))).unwrap();
-            b.poll(|event| {
+            poll(&mut a, |event| freed += u32::from(matches!(event, EndpointEvent::Sent(_))));
+            poll(&mut b, |event| {
                 if let EndpointEvent::Received(packet) = event {
                     received.push(packet.to_vec());
                 }
-            })
-            .unwrap();
+            });
         }
         for (at, packet) in received.iter().enumerate() {
             assert_eq!((packet.len(), packet[..4].to_vec()), (4 + at * 40, (at as u32).to_le_bytes().into()));
@@ -673,12 +714,11 @@ mod tests {
                 // SAFETY: the place for it lives until the loop has ended, or the test.
                 is_taken = unsafe { b.read(3, (to_a, place), into.as_mut_ptr(), into.len()) }.unwrap();
             }
-            a.poll(|_| ()).unwrap();
-            b.poll(|event| match event {
+            poll(&mut a, |_| ());
+            poll(&mut b, |event| match event {
                 EndpointEvent::Read(3) => has_ended = true,
                 other => panic!("{provider}, {registration:?}: {other:?}"),
-            })
-            .unwrap();
+            });
         }
         assert!(into == data[1000..201_000], "{provider}, {registration:?}");
         drop(region);
@@ -710,12 +750,11 @@ mod tests {
                     reads = b.read(4, (to_a, place), back.as_mut_ptr(), back.len()).unwrap();
                 }
             }
-            a.poll(|_| ()).unwrap();
-            b.poll(|event| match event {
+            poll(&mut a, |_| ());
+            poll(&mut b, |event| match event {
                 EndpointEvent::Read(3 | 4) => ended += 1,
                 other => panic!("{provider}, {registration:?}: {other:?}"),
-            })
-            .unwrap();
+            });
         }
         drop(region);
         assert!(window[..500].iter().all(|&byte| byte == 0) && window[500..60_500] == data);
@@ -756,12 +795,12 @@ mod tests {
         while !came {
             assert!(Instant::now() < until, "it never comes");
             sent = sent || a.inject(to_b, b"hello").unwrap();
-            a.poll(|_| ()).unwrap();
+            poll(&mut a, |_| ());
             let waits = b.may_wait();
-            let mut poll = libc::pollfd { fd, events: libc::POLLIN, revents: 0 };
+            let mut look = libc::pollfd { fd, events: libc::POLLIN, revents: 0 };
             // SAFETY: one descriptor.
-            unsafe { libc::poll(&mut poll, 1, if waits { 10 } else { 0 }) };
-            b.poll(|event| came |= matches!(event, EndpointEvent::Received(b"hello"))).unwrap();
+            unsafe { libc::poll(&mut look, 1, if waits { 10 } else { 0 }) };
+            poll(&mut b, |event| came |= matches!(event, EndpointEvent::Received(b"hello")));
         }
     }
 }

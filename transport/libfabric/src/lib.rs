@@ -18,7 +18,7 @@ mod library;
 mod remote;
 mod slots;
 
-pub use endpoint::{Endpoint, EndpointEvent, RemoteEndpoint, Sizes};
+pub use endpoint::{Completions, Endpoint, EndpointEvent, RemoteEndpoint, Sizes};
 pub use library::{Library, MemoryRegistration, NetworkOffer, OfferHints};
 pub use remote::{Region, RemoteMemory};
 

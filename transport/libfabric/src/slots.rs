@@ -13,6 +13,9 @@ struct Context([usize; 8]);
 #[derive(Clone, Copy)]
 struct AlignedBytes([u8; 64]);
 
+/// Bytes of a page.
+const PAGE_BYTES: usize = 4096;
+
 /// So many slots.
 pub(crate) struct Slots {
     // Raw, since providers write to both while this is borrowed.
@@ -25,9 +28,12 @@ pub(crate) struct Slots {
 }
 
 impl Slots {
-    /// `count` slots of at least `slot_bytes` each.
+    /// `count` slots of at least `slot_bytes` each. Where they are whole pages they get a line more: first lines that are whole pages
+    /// apart would meet in the same few places of a cache.
     pub(crate) fn new(count: usize, slot_bytes: usize) -> Slots {
-        let slot_bytes = slot_bytes.next_multiple_of(size_of::<AlignedBytes>());
+        let lines = slot_bytes.next_multiple_of(size_of::<AlignedBytes>());
+        let slot_bytes =
+            lines + if lines > 0 && lines % PAGE_BYTES == 0 { size_of::<AlignedBytes>() } else { 0 };
         let lines = vec![AlignedBytes([0; 64]); count * slot_bytes / size_of::<AlignedBytes>()];
         let contexts = vec![Context::default(); count];
         Slots {
@@ -101,6 +107,7 @@ mod tests {
     fn a_room_names_its_slot() {
         let slots = Slots::new(3, 100);
         assert_eq!((slots.count(), slots.slot_bytes(), slots.all().1), (3, 128, 384));
+        assert_eq!((Slots::new(3, 8192).slot_bytes(), Slots::new(3, 8128).slot_bytes()), (8256, 8128));
         for slot in 0..3 {
             assert_eq!(slots.of_context(slots.context(slot)), Some(slot));
         }

@@ -4,7 +4,7 @@ use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use tern_libfabric::{Endpoint, EndpointEvent, Region, RemoteEndpoint};
+use tern_libfabric::{Completions, Endpoint, EndpointEvent, Region, RemoteEndpoint};
 use tern_mem::UserBuf;
 
 use super::endpoint_address::OfiEndpointAddress;
@@ -616,11 +616,33 @@ impl Transport for Ofi {
 
 impl Ofi {
     /// As [`Transport::poll`], where it is known whether somebody slept or is about to.
+    #[inline]
     pub fn poll_after(&mut self, slept: bool, sink: &mut impl Sink) -> bool {
         let mut any = self.asked > 0 && self.hear_directory();
+        let mut completions = Completions::new();
+        match self.endpoint.poll(&mut completions) {
+            Ok(false) => {}
+            Ok(true) => {
+                any = true;
+                self.take(&completions, sink);
+            }
+            Err(error) => self.lose(self.me, error.to_string()),
+        }
+        if self.has_chores() {
+            any |= self.see_to_chores(sink);
+        }
+        if any {
+            self.blind_sleep = OFI_BLIND_SLEEP_MIN;
+        }
+        any || (slept && !self.may_sleep())
+    }
+
+    /// Takes what a poll has found.
+    #[inline(never)]
+    fn take(&mut self, completions: &Completions, sink: &mut impl Sink) {
         let (endpoint, free, mut reads, mut arrivals) = self.apart(sink);
         let (mut failed, mut gone) = (None, None);
-        let polled = endpoint.poll(|event| match event {
+        endpoint.take(completions, |event| match event {
             EndpointEvent::Received(packet) => arrivals.take(packet),
             EndpointEvent::Sent(slot) => free.push(slot),
             EndpointEvent::Read(slot) => reads.end(slot, true),
@@ -636,16 +658,25 @@ impl Ofi {
                 failed.get_or_insert(why);
             }
         });
-        match polled {
-            Ok(found) => any |= found,
-            Err(error) => self.lose(self.me, error.to_string()),
-        }
         if let Some(why) = failed {
             self.lose_later(self.me, format!("a packet did not reach its rank: {why}"));
         }
         if let Some((from, why)) = gone {
             self.lose_later(from, format!("rank {from} cannot be reached any more: {why}"));
         }
+    }
+
+    /// Whether there is something to do beside what comes.
+    #[inline]
+    fn has_chores(&self) -> bool {
+        let has_ends = self.has_exposed() || self.has_ends || !self.window_ends.is_empty();
+        has_ends || !(self.unanswered.is_empty() && self.untold.is_empty() && self.overtaking.is_empty())
+    }
+
+    /// Does it. Whether anything has ended.
+    #[cold]
+    fn see_to_chores(&mut self, sink: &mut impl Sink) -> bool {
+        let mut any = false;
         if !self.unanswered.is_empty() {
             self.answer();
         }
@@ -662,10 +693,7 @@ impl Ofi {
             any = true;
             self.tell_window_ends(sink);
         }
-        if any {
-            self.blind_sleep = OFI_BLIND_SLEEP_MIN;
-        }
-        any || (slept && !self.may_sleep())
+        any
     }
 }
 
