@@ -28,6 +28,7 @@ pub(crate) const POLLS_PER_YIELD: u32 = 32;
 
 /// The same beside shared memory, where a poll is a system call only now and then.
 pub(crate) const POLLS_PER_YIELD_NEAR: u32 = 256;
+const _: () = assert!(POLLS_PER_YIELD.is_power_of_two() && POLLS_PER_YIELD_NEAR.is_power_of_two());
 
 /// The same where other programs crowd the node: a message that is on its way already still meets a spinning rank.
 pub(crate) const SPIN_POLLS_MIN: u32 = 64;

@@ -204,7 +204,6 @@ pub(crate) fn progress(process: LockGuard) -> (LockGuard, bool) {
     progress_from(process, None)
 }
 
-// The guard stays in registers: handed over in memory and read again at once, it takes longer than all else between two polls.
 #[inline(always)]
 fn progress_from(mut process: LockGuard, peer: Option<Peer>) -> (LockGuard, bool) {
     let moved = poll(&mut process, peer);
@@ -348,7 +347,8 @@ impl<T> WaitPatience<T> {
         }
         if self.polls < self.spin_polls_max {
             self.polls += 1;
-            if self.polls_per_yield > 0 && self.polls % self.polls_per_yield == 0 {
+            // A power of two; of 0 none.
+            if self.polls & self.polls_per_yield.wrapping_sub(1) == 0 {
                 return self.lend_core(process, event);
             }
             // No pause instruction: on today's processors it lasts as long as several polls, and a spin is short.

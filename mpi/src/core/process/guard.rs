@@ -161,12 +161,9 @@ enum Entry {
     LockAndGate,
 }
 
-/// The right to use the process's state.
+/// The right to use the process's state. One byte, so that it stays in a register wherever it goes.
 pub(crate) struct LockGuard {
     entry: Entry,
-    /// The thread is among the sleepers already: it has looked at everything.
-    sleeps: bool,
-    events: u64,
 }
 
 /// Enters the library. A thread that is in it already must not enter again: with assertions on, that is a panic.
@@ -175,22 +172,21 @@ pub(crate) struct LockGuard {
 pub(crate) fn enter() -> LockGuard {
     holder::assert_absent();
     if threaded() {
-        let (entry, events) = enter_threaded();
-        return LockGuard { entry, sleeps: false, events };
+        return LockGuard { entry: enter_threaded() };
     }
     if GATE.is_occupied() {
         come_back_or_meet_another();
     }
     GATE.occupy();
     holder::arrive();
-    LockGuard { entry: Entry::Alone, sleeps: false, events: 0 }
+    LockGuard { entry: Entry::Alone }
 }
 
-/// The same where the lock is used: what the guard is made of. (A pair comes back in registers, and so the guard stays in them.)
+/// The same where the lock is used: what the guard is made of.
 #[inline(never)]
-fn enter_threaded() -> (Entry, u64) {
+fn enter_threaded() -> Entry {
     if pass_gate() {
-        return (Entry::Gate, 0);
+        return Entry::Gate;
     }
     let entry = if is_for_ours_alone() { come_as_the_only_one() } else { Entry::Lock };
     LOCK.lock();
@@ -198,8 +194,7 @@ fn enter_threaded() -> (Entry, u64) {
         // Another thread of the program's meets this one here. Nobody else looks: the lock comes first.
         GATE.occupy();
     }
-    let guard = ManuallyDrop::new(entered(entry));
-    (guard.entry, guard.events)
+    ManuallyDrop::new(entered(entry)).entry
 }
 
 /// Passes the gate, if it is open: no other thread can be inside then but one that sleeps.
@@ -390,7 +385,7 @@ pub(crate) fn enter_anyway() -> LockGuard {
     holder::assert_absent();
     if !threaded() {
         holder::arrive();
-        return LockGuard { entry: Entry::Free, sleeps: false, events: 0 };
+        return LockGuard { entry: Entry::Free };
     }
     LOCK.lock();
     if !is_for_ours_alone() {
@@ -431,8 +426,8 @@ pub(crate) fn use_lock_if_idle() {
 fn entered(entry: Entry) -> LockGuard {
     holder::arrive();
     count_entry();
-    let mut guard = LockGuard { entry, sleeps: false, events: 0 };
-    guard.events = guard.engine_mut().map_or(0, |engine| engine.events());
+    let mut guard = LockGuard { entry };
+    guard.waiting.events_at_entry = guard.engine_mut().map_or(0, |engine| engine.events());
     guard
 }
 
@@ -457,23 +452,40 @@ impl DerefMut for LockGuard {
 impl Drop for LockGuard {
     #[inline]
     fn drop(&mut self) {
-        match self.entry {
-            Entry::Alone => self.leave_alone(),
-            entry => leave_otherwise(self.events, self.sleeps, entry),
-        }
+        leave(self.entry, false);
     }
 }
 
-/// What a guard does at its end where the lock is used. Not in line, and without a reference to the guard: where no lock is used, the
-/// guard stays in registers, and a call of MPI saves no more of them than it needs.
+/// What a guard does at its end. A thread that `sleeps` is among the sleepers already: it has looked at everything.
+#[inline(always)]
+fn leave(entry: Entry, sleeps: bool) {
+    match entry {
+        Entry::Alone => leave_alone(sleeps),
+        entry => leave_otherwise(sleeps, entry),
+    }
+}
+
+/// Leaves the library to others; a thread that only sleeps stays the one that is in it.
+#[inline(always)]
+fn leave_alone(sleeps: bool) {
+    holder::leave();
+    if sleeps {
+        fall_asleep();
+    } else {
+        GATE.vacate();
+    }
+}
+
+/// What a guard does at its end where the lock is used. Not in line: where no lock is used, a call of MPI saves no more registers than
+/// it needs.
 #[inline(never)]
-fn leave_otherwise(events: u64, sleeps: bool, entry: Entry) {
+fn leave_otherwise(sleeps: bool, entry: Entry) {
     if entry == Entry::Free {
         return holder::leave();
     }
-    let mut guard = ManuallyDrop::new(LockGuard { entry, sleeps, events });
+    let mut guard = ManuallyDrop::new(LockGuard { entry });
     if entry != Entry::Gate {
-        guard.wake_sleepers();
+        guard.wake_sleepers(sleeps);
     }
     crate::core::progress::leaving(&mut guard);
     let heard = crate::tool::is_heard();
@@ -527,31 +539,20 @@ fn fall_asleep_in_call() {
 
 impl LockGuard {
     /// The thread leaves to sleep, counted among the sleepers, and needs no waking for what it has seen.
-    pub(crate) fn leave_to_sleep(mut self) {
-        self.sleeps = true;
-    }
-
-    /// Leaves the library to others; a thread that only sleeps stays the one that is in it.
-    #[inline]
-    fn leave_alone(&self) {
-        holder::leave();
-        if self.sleeps {
-            fall_asleep();
-        } else {
-            GATE.vacate();
-        }
+    pub(crate) fn leave_to_sleep(self) {
+        leave(ManuallyDrop::new(self).entry, true);
     }
 
     /// A thread that sleeps may wait for what this one has just completed or come upon, or for what it has left unseen.
-    fn wake_sleepers(&mut self) {
-        if self.waiting.sleepers > u32::from(self.sleeps) {
+    fn wake_sleepers(&mut self, sleeps: bool) {
+        if self.waiting.sleepers > u32::from(sleeps) {
             self.wake_for_events();
         }
     }
 
     #[cold]
     fn wake_for_events(&mut self) {
-        let before = self.events;
+        let before = self.waiting.events_at_entry;
         let news = self
             .engine_mut()
             .is_some_and(|engine| engine.events() != before || engine.transport().has_unsignaled());

@@ -16,6 +16,8 @@ pub(crate) struct ProcessWaits {
     pub bell: Option<Arc<dyn Doorbell>>,
     /// Threads of this process that sleep in a call.
     pub sleepers: u32,
+    /// What the engine had counted when this thread took the lock.
+    pub events_at_entry: u64,
     /// What those of them wait for that have slept long.
     pub asleep: Asleep,
     /// Counts the times that somebody has taken what had arrived.
@@ -54,6 +56,7 @@ impl ProcessWaits {
         ProcessWaits {
             bell: None,
             sleepers: 0,
+            events_at_entry: 0,
             asleep: Asleep::new(),
             polls: 0,
             blocked: Duration::ZERO,
