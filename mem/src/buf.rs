@@ -15,7 +15,7 @@ pub use probe::BadMemory;
 
 use crate::copy;
 use crate::layout::Layout;
-use crate::limits::{BOUNCE_BYTES, LINE_BYTES};
+use crate::limits::BOUNCE_BYTES;
 
 /// A buffer as a message sees it: `len()` packed bytes, wherever they lie.
 ///
@@ -266,12 +266,11 @@ impl UserBuf {
         }
     }
 
-    /// As [`UserBuf::copy`], past the cache where both are runs of bytes and a line begins at the target. What arrives is there for others
-    /// when this returns, after whatever says so to them.
+    /// As [`UserBuf::copy`], past the cache where both are runs of bytes. What arrives is there for others when this returns, after
+    /// whatever says so to them. Where the two overlap, what arrives is unspecified.
     #[inline]
     pub fn copy_past_cache(from: &UserBuf, from_offset: usize, to: &UserBuf, to_offset: usize, n: usize) {
-        let runs = UserBuf::runs(from, from_offset, to, to_offset, n);
-        match runs.filter(|(dst, ..)| dst.addr().is_multiple_of(LINE_BYTES)) {
+        match UserBuf::runs(from, from_offset, to, to_offset, n) {
             // SAFETY: as `runs` says.
             Some((dst, src, n)) => unsafe { copy::copy_past_cache(dst, src, n) },
             None => UserBuf::copy(from, from_offset, to, to_offset, n),

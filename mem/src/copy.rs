@@ -3,8 +3,8 @@
 //! All kernels tolerate overlap of source and destination (each load happens before the store of the same
 //! bytes): a program that passes overlapping buffers gets odd data, never undefined behavior in the library.
 
-use crate::limits::{INLINE_COPY_BYTES_MAX, LINE_BYTES, PAGE_BYTES, STEP_BYTES};
-use crate::steps;
+use crate::limits::{INLINE_COPY_BYTES_MAX, LINE_BYTES, PAGE_BYTES, PAST_CACHE_BYTES_MIN, STEP_BYTES};
+use crate::{cache, steps};
 
 /// Copies `n` bytes. Up to [`INLINE_COPY_BYTES_MAX`] bytes this is a few loads and stores, no call.
 ///
@@ -31,20 +31,33 @@ pub(crate) unsafe fn copy(dst: *mut u8, src: *const u8, n: usize) {
 /// (docs/performance/constants.md). Large blocks from `malloc` begin 16 bytes into a page and cells of shared memory with one, so
 /// that is a usual case: the processor is asked (`steps.rs`).
 ///
+/// Source and target that do not fit into the last-level cache together go past it: stores to the cache would fetch each line of the
+/// target from memory first, and drive out what has just been read (docs/performance/constants.md).
+///
 /// # Safety
 /// As [`copy`].
 #[inline(never)]
 pub unsafe fn copy_long(dst: *mut u8, src: *const u8, n: usize) {
     let ahead = dst.addr().wrapping_sub(src.addr());
     // What overlaps is left to `memmove`.
-    let suspect = (1..32).contains(&(ahead % PAGE_BYTES)) && ahead >= n && ahead.wrapping_neg() >= n;
+    let apart = ahead >= n && ahead.wrapping_neg() >= n;
+    let suspect = (1..32).contains(&(ahead % PAGE_BYTES));
     // SAFETY: handed on unchanged.
     unsafe {
-        match suspect && steps::are_faster() {
-            true => copy_plainly(dst, src, n),
-            false => std::ptr::copy(src, dst, n),
+        if apart && exceeds_cache(n) {
+            copy_past_cache(dst, src, n);
+        } else if apart && suspect && steps::are_faster() {
+            copy_plainly(dst, src, n);
+        } else {
+            std::ptr::copy(src, dst, n);
         }
     }
+}
+
+/// Whether source and target of so many bytes do not fit into the last-level cache together.
+#[inline]
+fn exceeds_cache(n: usize) -> bool {
+    n >= PAST_CACHE_BYTES_MIN && cache::last_level_bytes().is_some_and(|bytes| 2 * n as u64 >= bytes)
 }
 
 /// Copies `n` bytes from or to memory that another core has used last, by plain loads and stores. What `memmove` does with long copies,
@@ -58,26 +71,74 @@ pub unsafe fn copy_between_cores(dst: *mut u8, src: *const u8, n: usize) {
     unsafe { copy_plainly(dst, src, n) }
 }
 
-/// Copies `n` bytes past the cache, to where a line begins. They are there for others when this returns.
+/// Copies `n` bytes past the cache. They are there for others when this returns.
 ///
 /// # Safety
 /// As [`copy`].
 #[cfg(all(target_arch = "x86_64", not(miri)))]
 pub unsafe fn copy_past_cache(dst: *mut u8, src: *const u8, n: usize) {
-    use std::arch::x86_64::{__m128i, _mm_loadu_si128, _mm_sfence, _mm_stream_si128};
-    debug_assert!(dst.addr().is_multiple_of(LINE_BYTES));
-    let lines = n / LINE_BYTES * LINE_BYTES;
-    // SAFETY: all offsets are below `n`, and `dst` is aligned. The fence makes what was stored past the cache visible before
+    let head = n.min(dst.addr().wrapping_neg() % LINE_BYTES);
+    let lines = (n - head) / LINE_BYTES;
+    let end = head + lines * LINE_BYTES;
+    // SAFETY: all offsets are up to `n`, and a line begins at `head`. The fence makes what was stored past the cache visible before
     // whatever says that it is there.
     unsafe {
-        for at in (0..lines).step_by(LINE_BYTES) {
-            let (to, from) = (dst.add(at).cast::<__m128i>(), src.add(at).cast::<__m128i>());
-            let line = [0, 1, 2, 3].map(|word| _mm_loadu_si128(from.add(word)));
-            line.into_iter().enumerate().for_each(|(word, value)| _mm_stream_si128(to.add(word), value));
+        std::ptr::copy(src, dst, head);
+        match is_x86_feature_detected!("avx") {
+            true => stream_by_vectors(dst.add(head), src.add(head), lines),
+            false => stream(dst.add(head), src.add(head), lines),
         }
-        std::ptr::copy(src.add(lines), dst.add(lines), n - lines);
-        _mm_sfence();
+        std::ptr::copy(src.add(end), dst.add(end), n - end);
+        std::arch::x86_64::_mm_sfence();
     }
+}
+
+/// Copies lines past the cache.
+///
+/// # Safety
+/// As [`copy`] for so many lines, of which one begins at `dst`.
+#[cfg(all(target_arch = "x86_64", not(miri)))]
+unsafe fn stream(dst: *mut u8, src: *const u8, lines: usize) {
+    use std::arch::x86_64::{__m128i, _mm_loadu_si128, _mm_stream_si128};
+    for line in 0..lines {
+        // SAFETY: the caller's promise for each line.
+        unsafe {
+            let at = line * LINE_BYTES;
+            let (to, from) = (dst.add(at).cast::<__m128i>(), src.add(at).cast::<__m128i>());
+            let words = [0, 1, 2, 3].map(|word| _mm_loadu_si128(from.add(word)));
+            words.into_iter().enumerate().for_each(|(word, value)| _mm_stream_si128(to.add(word), value));
+        }
+    }
+}
+
+/// The same by longer vectors. Each line is read before the one before it is stored: a load whose place in its page is that of a store
+/// under way would wait for it, and `malloc`'s large blocks lie 16 bytes ahead of cells and windows (docs/performance/constants.md).
+///
+/// # Safety
+/// As [`stream`], on a processor that has AVX.
+#[cfg(all(target_arch = "x86_64", not(miri)))]
+#[target_feature(enable = "avx")]
+unsafe fn stream_by_vectors(dst: *mut u8, src: *const u8, lines: usize) {
+    use std::arch::x86_64::{__m256i, _mm256_loadu_si256, _mm256_stream_si256};
+    // SAFETY: the caller's promise for lines below `lines`.
+    let load = |line: usize| unsafe {
+        let from = src.add(line * LINE_BYTES).cast::<__m256i>();
+        [_mm256_loadu_si256(from), _mm256_loadu_si256(from.add(1))]
+    };
+    // SAFETY: likewise.
+    let store = |line: usize, halves: [__m256i; 2]| unsafe {
+        let to = dst.add(line * LINE_BYTES).cast::<__m256i>();
+        _mm256_stream_si256(to, halves[0]);
+        _mm256_stream_si256(to.add(1), halves[1]);
+    };
+    let Some(last) = lines.checked_sub(1) else { return };
+    let mut line = load(0);
+    for at in 0..last {
+        let next = load(at + 1);
+        store(at, line);
+        line = next;
+    }
+    store(last, line);
 }
 
 /// The same, where there are no such stores.
@@ -260,6 +321,20 @@ mod tests {
             unsafe { copy(target.as_mut_ptr(), source.as_ptr(), n) };
             assert_eq!(target[..n], source[..n]);
             assert!(target[n..].iter().all(|&b| b == 0xff), "wrote past {n} bytes");
+        }
+    }
+
+    #[test]
+    fn past_the_cache_goes_exactly_what_is_meant() {
+        let source: Vec<u8> = (0..=255).chain(0..=255).collect();
+        for n in [0, 1, 63, 64, 65, 128, 200, 300] {
+            for (from, to) in [(0, 0), (1, 0), (0, 1), (16, 48), (63, 63), (7, 64)] {
+                let mut target = vec![0xaa; 512];
+                // SAFETY: both have 512 bytes.
+                unsafe { copy_past_cache(target[to..].as_mut_ptr(), source[from..].as_ptr(), n) };
+                assert_eq!(target[to..to + n], source[from..from + n]);
+                assert!(target[..to].iter().chain(&target[to + n..]).all(|&byte| byte == 0xaa), "{n}, {to}");
+            }
         }
     }
 

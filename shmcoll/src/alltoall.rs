@@ -3,9 +3,10 @@
 use crate::direct::{Fetch, part};
 use crate::gather::blocks;
 use crate::limits::SHM_ALLTOALL_FETCH_BYTES_MIN;
+use crate::method::all_to_all_fits;
 use crate::{CallHost, CallResult, ShmCall, parts, whole_lines};
 use tern_coll::{Buf, Ty, TypedCount};
-use tern_mem::UserBuf;
+use tern_mem::{UserBuf, cache};
 use tern_shm::ShmComm;
 
 impl<S: CallHost> ShmCall<'_, S> {
@@ -19,7 +20,7 @@ impl<S: CallHost> ShmCall<'_, S> {
         };
         let bytes = recv.bytes() as usize;
         if send.is_some() {
-            self.host.copy(&from, self.me() * bytes, &into, self.me() * bytes, bytes);
+            self.keep_own((&from, self.me() * bytes), (&into, self.me() * bytes), bytes);
         }
         if self.swaps(bytes) {
             let at = self.other() as usize * bytes;
@@ -40,6 +41,19 @@ impl<S: CallHost> ShmCall<'_, S> {
             self.alltoall_piece(&from, &into, bytes, (at, len))?;
         }
         Ok(())
+    }
+
+    /// Copies the block of an all-to-all that this rank has for itself, whose blocks are about as long.
+    pub(crate) fn keep_own(
+        &self,
+        (from, at): (&UserBuf, usize),
+        (into, place): (&UserBuf, usize),
+        len: usize,
+    ) {
+        match all_to_all_fits(len, self.size(), cache::last_level_bytes()) {
+            true => self.host.copy(from, at, into, place, len),
+            false => self.host.copy_past_cache(from, at, into, place, len),
+        }
     }
 
     /// Bytes `at..at + len` of each block.

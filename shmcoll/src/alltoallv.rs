@@ -129,7 +129,7 @@ impl<S: CallHost> ShmCall<'_, S> {
             self.host.copy(&to, 0, area.buf(), self.cell(me, other), to.len());
         }
         self.shm_comm.post(sync, &payload);
-        self.keep_own(blocks, fault);
+        self.keep_own_of(blocks, fault);
         self.after_post(sync)?;
         let said = self.shm_comm.posted_payload(sync, other as u32);
         let len = Heading::from_bytes(&said).len();
@@ -161,7 +161,7 @@ impl<S: CallHost> ShmCall<'_, S> {
         }
         self.shm_comm.post(sync, &crate::payload_of_word(word_of(&mine)));
         let arrival = self.shm_comm.arrive(sync);
-        self.keep_own(blocks, fault);
+        self.keep_own_of(blocks, fault);
         self.after_arrival(sync, arrival, || ())?;
         for source in self.others().map(|rank| rank as usize) {
             let (into, at) = (self.host.buffer(&blocks.from[source]), self.cell(source, self.me()));
@@ -175,11 +175,11 @@ impl<S: CallHost> ShmCall<'_, S> {
     }
 
     /// What this rank has for itself.
-    fn keep_own(&self, blocks: &VectorBlocks, fault: &mut Option<Unequal>) {
+    fn keep_own_of(&self, blocks: &VectorBlocks, fault: &mut Option<Unequal>) {
         let (from, into) =
             (self.host.buffer(&blocks.to[self.me()]), self.host.buffer(&blocks.from[self.me()]));
         self.compare(self.me(), from.len(), into.len(), fault);
-        self.host.copy(&from, 0, &into, 0, from.len().min(into.len()));
+        self.keep_own((&from, 0), (&into, 0), from.len().min(into.len()));
     }
 
     fn compare(&self, source: usize, sent: usize, room: usize, fault: &mut Option<Unequal>) {

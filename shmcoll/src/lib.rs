@@ -63,6 +63,11 @@ pub trait CallHost {
     /// Copies `len` bytes between places of two buffers.
     fn copy(&self, from: &UserBuf, at: usize, into: &UserBuf, place: usize, len: usize);
 
+    /// The same, of what will have left the cache before anybody looks at it.
+    fn copy_past_cache(&self, from: &UserBuf, at: usize, into: &UserBuf, place: usize, len: usize) {
+        self.copy(from, at, into, place, len);
+    }
+
     /// `right = left OP right` for `count` elements.
     fn combine(&self, left: Operand<'_>, right: Operand<'_>, count: u64);
 

@@ -421,7 +421,7 @@ pub(crate) fn scatters_directly(bytes: usize, size: usize, is_crowded: bool) -> 
 
 /// Whether what all ranks of an all-to-all send and receive fits into a cache of so many bytes. In memory, a second copy costs more than
 /// the kernel's.
-fn all_to_all_fits(bytes: usize, size: usize, cache_bytes: Option<u64>) -> bool {
+pub(crate) fn all_to_all_fits(bytes: usize, size: usize, cache_bytes: Option<u64>) -> bool {
     let all = bytes.saturating_mul(2 * size).saturating_mul(size);
     cache_bytes.is_none_or(|cache_bytes| (all as u64) < cache_bytes)
 }

@@ -221,6 +221,10 @@ impl CallHost for Bindings {
         UserBuf::copy_between_cores(from, at, into, place, len);
     }
 
+    fn copy_past_cache(&self, from: &UserBuf, at: usize, into: &UserBuf, place: usize, len: usize) {
+        UserBuf::copy_past_cache(from, at, into, place, len);
+    }
+
     #[inline]
     fn combine(&self, left: Operand<'_>, right: Operand<'_>, count: u64) {
         combine(self.operation.as_ref(), (left, right), count);
