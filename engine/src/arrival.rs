@@ -328,7 +328,7 @@ impl EngineCore {
         request.status = Status::of(envelope, taken as u64);
         request.status.fault = fault(len as u64, request.buf.len() as u64, 0, 0, &self.types);
         let token = Token(u64::from(id.raw()) | (len as u64) << 32);
-        Landing::Place { buf: request.buf.clone(), offset: 0, len: taken, token }
+        Landing::place(request.buf.clone(), 0, taken, token)
     }
 
     fn land_unexpected(&mut self, from: Peer, header: &Header, len: usize) -> Landing {
@@ -337,7 +337,7 @@ impl EngineCore {
         }
         let (unexpected, block) = self.landing(from, header, len);
         let id = self.keep(unexpected);
-        Landing::Place { buf: block, offset: 0, len, token: Token(TOKEN_UNEXPECTED | u64::from(id.raw())) }
+        Landing::place(block, 0, len, Token(TOKEN_UNEXPECTED | u64::from(id.raw())))
     }
 
     /// An unexpected message that begins to land in a block.
@@ -380,7 +380,7 @@ impl EngineCore {
             (request.state, request.peer) = (RequestState::Lands, from);
         }
         let unexpected = self.store(unexpected);
-        Landing::Place { buf, offset: 0, len, token: Token(TOKEN_UNEXPECTED | u64::from(unexpected.raw())) }
+        Landing::place(buf, 0, len, Token(TOKEN_UNEXPECTED | u64::from(unexpected.raw())))
     }
 
     fn unexpected_landed(&mut self, id: Id) {
@@ -535,14 +535,15 @@ impl EngineCore {
             return Landing::Nothing;
         }
         *begun += len as u64;
+        let whole = *until as usize;
         let token = Token(TOKEN_FRAGMENT | u64::from(id.raw()) | (len as u64) << 32);
         // Where one fragment could not land, the others are not tried.
         let len = if matches!(request.status.fault, Some(MessageFault::Transfer(_))) { 0 } else { len };
-        Landing::Place { buf: request.buf.clone(), offset: header.context as usize, len, token }
+        Landing::Place { buf: request.buf.clone(), offset: header.context as usize, len, token, whole }
     }
 
     fn fragment_short(&mut self, from: Peer, header: &Header, payload: &[u8]) {
-        if let Landing::Place { buf, offset, len, token } = self.fragment(from, header, payload.len()) {
+        if let Landing::Place { buf, offset, len, token, .. } = self.fragment(from, header, payload.len()) {
             buf.write(offset, &payload[..len]);
             self.landed(from, token);
         }

@@ -41,7 +41,7 @@ impl Sink for Receiver {
         self.begun += 1;
         // Receives are shorter than their messages at times.
         let wanted = if header.flags & 1 == 1 { len / 2 } else { len };
-        Landing::Place { buf: UserBuf::owned(wanted), offset: 0, len: wanted, token: Token(self.begun) }
+        Landing::place(UserBuf::owned(wanted), 0, wanted, Token(self.begun))
     }
 
     fn landed(&mut self, _: Peer, token: Token) {

@@ -113,7 +113,9 @@ impl Transport for Wire {
         let Some((from, header, payload)) = self.messages.pop_front() else { return false };
         if payload.len() <= AM_INLINE_BYTES_MAX {
             sink.short(from, &header, &payload);
-        } else if let Landing::Place { buf, offset, len, token } = sink.header(from, &header, payload.len()) {
+        } else if let Landing::Place { buf, offset, len, token, .. } =
+            sink.header(from, &header, payload.len())
+        {
             assert!(len <= payload.len() && offset.checked_add(len).is_some_and(|end| end <= buf.len()));
             self.landing.push((from, buf, offset, len, token, payload));
         }

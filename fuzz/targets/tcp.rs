@@ -146,7 +146,7 @@ impl Sink for Taker {
         }
         let (len, token) = (len.min(1000), Token(self.messages.into()));
         self.landing = Some(token);
-        Landing::Place { buf: UserBuf::owned(len + 1), offset: 1, len, token }
+        Landing::place(UserBuf::owned(len + 1), 1, len, token)
     }
 
     fn landed(&mut self, _: Peer, token: Token) {

@@ -56,7 +56,7 @@ pub unsafe fn copy_long(dst: *mut u8, src: *const u8, n: usize) {
 
 /// Whether source and target of so many bytes do not fit into the last-level cache together.
 #[inline]
-fn exceeds_cache(n: usize) -> bool {
+pub fn exceeds_cache(n: usize) -> bool {
     n >= PAST_CACHE_BYTES_MIN && cache::last_level_bytes().is_some_and(|bytes| 2 * n as u64 >= bytes)
 }
 

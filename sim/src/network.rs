@@ -340,7 +340,8 @@ impl SimulatedNetwork {
         let (from, to, len) = (flight.from, flight.to, flight.len as usize);
         if len <= AM_INLINE_BYTES_MAX {
             sink.short(from, &flight.header, &flight.short[..len]);
-        } else if let Landing::Place { buf, offset, len, token } = sink.header(from, &flight.header, len) {
+        } else if let Landing::Place { buf, offset, len, token, .. } = sink.header(from, &flight.header, len)
+        {
             if let Some(bytes) = &flight.long {
                 buf.write(offset, &bytes[..len.min(bytes.len())]);
             }

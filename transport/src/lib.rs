@@ -190,9 +190,19 @@ pub enum Landing {
         len: usize,
         /// Handed back by [`Sink::landed`].
         token: Token,
+        /// Bytes of the message of which the payload may be a part: who copies more than a cache holds does it past the cache.
+        whole: usize,
     },
     /// The payload is not wanted; nothing follows.
     Nothing,
+}
+
+impl Landing {
+    /// The place of all that is wanted of a message.
+    #[inline]
+    pub fn place(buf: UserBuf, offset: usize, len: usize, token: Token) -> Landing {
+        Landing::Place { buf, offset, len, token, whole: len }
+    }
 }
 
 /// The answer to a message that is all at hand.

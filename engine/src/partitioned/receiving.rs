@@ -136,7 +136,7 @@ impl EngineCore {
         let Some(receiving) = self.receiving(owner) else { return Landing::Nothing };
         let buf = receiving.what.buf.clone();
         let token = Token(TOKEN_FRAGMENT | u64::from(request.raw()) | (len as u64) << 32);
-        Landing::Place { buf, offset: header.context as usize, len, token }
+        Landing::place(buf, header.context as usize, len, token)
     }
 
     /// The same of one line, which is here already.

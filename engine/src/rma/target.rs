@@ -74,7 +74,7 @@ impl EngineCore {
             return transport::Landing::Nothing;
         };
         let id = self.rma.get().landings.insert(RmaLanding { window: Id0(window), what });
-        transport::Landing::Place { buf, offset, len, token: Token(TOKEN_ACCESS | u64::from(id.raw())) }
+        transport::Landing::place(buf, offset, len, Token(TOKEN_ACCESS | u64::from(id.raw())))
     }
 
     /// A window in which something lands is not withdrawn, and synchronization waits.

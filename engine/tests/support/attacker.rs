@@ -149,7 +149,7 @@ impl State {
     }
 
     fn place(&mut self, sink: &mut impl Sink, from: Peer, header: &Header, len: usize) {
-        if let Landing::Place { buf, offset, len: wanted, token } = sink.header(from, header, len) {
+        if let Landing::Place { buf, offset, len: wanted, token, .. } = sink.header(from, header, len) {
             assert!(wanted <= len && offset.checked_add(wanted).is_some_and(|end| end <= buf.len()));
             self.landings.push((from, buf, offset, wanted, token));
         }

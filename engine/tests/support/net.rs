@@ -308,7 +308,7 @@ impl Wires {
                 continue;
             }
             let place = match sink.header(from, &message.header, message.payload.len()) {
-                Landing::Place { buf, offset, len, token } => Some((buf, offset, len, token)),
+                Landing::Place { buf, offset, len, token, .. } => Some((buf, offset, len, token)),
                 Landing::Nothing => None,
             };
             self.landings[pair] = Some(Land { payload: message.payload, at: 0, place });

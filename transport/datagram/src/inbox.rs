@@ -44,7 +44,7 @@ impl UrtpInbox {
                     return true;
                 }
                 let place = match sink.header(from, &header, len) {
-                    Landing::Place { buf, offset, len, token } => {
+                    Landing::Place { buf, offset, len, token, .. } => {
                         Some(MessageLanding { buf, offset, len, token })
                     }
                     Landing::Nothing => None,

@@ -292,7 +292,7 @@ impl Sink for Counter {
 
     fn header(&mut self, _from: Peer, _header: &Header, len: usize) -> Landing {
         match &self.landing {
-            Some(buf) => Landing::Place { buf: buf.clone(), offset: 0, len, token: Token(0) },
+            Some(buf) => Landing::place(buf.clone(), 0, len, Token(0)),
             None => Landing::Nothing,
         }
     }

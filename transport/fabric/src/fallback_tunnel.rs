@@ -37,7 +37,7 @@ impl Tunnels {
         self.landings.resize_with(self.landings.len().max(free + 1), || None);
         let buf = UserBuf::owned(len);
         self.landings[free] = Some((from, reachability, buf.clone()));
-        Landing::Place { buf, offset: 0, len, token: Token(TOKEN | free as u64) }
+        Landing::place(buf, 0, len, Token(TOKEN | free as u64))
     }
 
     fn take(&mut self, from: Peer, token: Token) -> Option<(Reachability, UserBuf)> {

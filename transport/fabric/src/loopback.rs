@@ -77,7 +77,9 @@ impl Loopback {
             Payload::Short(bytes, len) => return sink.short(from, &message.header, &bytes[..len]),
             Payload::Long(bytes) => bytes,
         };
-        if let Landing::Place { buf, offset, len, token } = sink.header(from, &message.header, bytes.len()) {
+        if let Landing::Place { buf, offset, len, token, .. } =
+            sink.header(from, &message.header, bytes.len())
+        {
             buf.write(offset, &bytes[..len.min(bytes.len())]);
             sink.landed(from, token);
         }

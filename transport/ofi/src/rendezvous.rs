@@ -178,7 +178,7 @@ impl<S: Sink> OfiArrivals<'_, S> {
         let total = (offered.len as usize).saturating_add(extended.len());
         let (token, place) = match self.sink.header(from, &header, total) {
             Landing::Nothing => (None, (UserBuf::empty(), 0, 0)),
-            Landing::Place { buf, offset, len, token } => {
+            Landing::Place { buf, offset, len, token, .. } => {
                 let before = extended.len().min(len);
                 buf.write(offset, &extended[..before]);
                 (Some(token), (buf, offset + before, len.min(total) - before))
@@ -266,7 +266,7 @@ impl<S: Sink> OfiArrivals<'_, S> {
     pub(super) fn hand_over(&mut self, from: Peer, header: &Header, payload: &[u8]) {
         if payload.len() <= AM_INLINE_BYTES_MAX {
             self.sink.short(from, header, payload);
-        } else if let Landing::Place { buf, offset, len, token } =
+        } else if let Landing::Place { buf, offset, len, token, .. } =
             self.sink.header(from, header, payload.len())
         {
             buf.write(offset, &payload[..len.min(payload.len())]);

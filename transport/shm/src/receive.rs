@@ -4,7 +4,7 @@ use std::ops::Range;
 use std::sync::atomic::Ordering;
 use std::time::Instant;
 
-use tern_mem::{ContiguousBuf, UserBuf, copy_between_cores};
+use tern_mem::{ContiguousBuf, UserBuf, copy_between_cores, copy_past_cache};
 
 use super::bell::PeerBell;
 use super::cells::CellPool;
@@ -383,6 +383,8 @@ pub(crate) struct PayloadPlace {
     run: Option<*mut u8>,
     offset: usize,
     len: usize,
+    /// The message of which this is a part exceeds the cache.
+    past_cache: bool,
     pub(crate) token: Token,
 }
 
@@ -390,15 +392,16 @@ impl PayloadPlace {
     /// All of a message goes to one run of memory, of which the sink wants to hear nothing more.
     fn all_of(run: ContiguousBuf) -> PayloadPlace {
         let (base, len) = (run.base(), run.len());
-        PayloadPlace { buf: run.into(), run: Some(base), offset: 0, len, token: Token(0) }
+        PayloadPlace { buf: run.into(), run: Some(base), offset: 0, len, past_cache: false, token: Token(0) }
     }
 
     /// The sink's answer to the header of a message of so many bytes.
     pub(crate) fn of(landing: Landing, len: usize) -> Option<PayloadPlace> {
         match landing {
-            Landing::Place { buf, offset, len: wanted, token } => {
+            Landing::Place { buf, offset, len: wanted, token, whole } => {
                 let run = if wanted == len { buf.contiguous_at(offset, len) } else { None };
-                Some(PayloadPlace { buf, run, offset, len: wanted, token })
+                let past_cache = tern_mem::exceeds_cache(whole);
+                Some(PayloadPlace { buf, run, offset, len: wanted, past_cache, token })
             }
             Landing::Nothing => None,
         }
@@ -413,6 +416,8 @@ impl PayloadPlace {
         let n = n.min(self.len.saturating_sub(at));
         match self.run {
             // SAFETY: at most the caller's `n`, and all of the payload has its place there.
+            Some(run) if self.past_cache => unsafe { copy_past_cache(run.add(at), from, n) },
+            // SAFETY: likewise.
             Some(run) if n >= CELL_PIECE_BYTES_MIN as usize => unsafe {
                 copy_between_cores(run.add(at), from, n)
             },

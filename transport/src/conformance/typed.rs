@@ -57,7 +57,7 @@ impl Sink for Lander {
         self.1 = true;
     }
     fn header(&mut self, _: Peer, _: &Header, len: usize) -> Landing {
-        Landing::Place { buf: self.0.clone(), offset: 0, len, token: Token(0) }
+        Landing::place(self.0.clone(), 0, len, Token(0))
     }
     fn landed(&mut self, _: Peer, _: Token) {
         self.1 = true;

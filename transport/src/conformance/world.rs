@@ -74,7 +74,7 @@ impl Sink for Keeper {
         let buf = UserBuf::owned(LANDING_OFFSET + len);
         let token = Token(self.landing.len() as u64);
         self.landing.push((token, *header, buf.clone()));
-        Landing::Place { buf, offset: LANDING_OFFSET, len, token }
+        Landing::place(buf, LANDING_OFFSET, len, token)
     }
 
     fn landed(&mut self, from: Peer, token: Token) {

@@ -435,7 +435,7 @@ impl TcpInbox {
             return place;
         }
         match sink.header(self.from, &repr.header, repr.len as usize) {
-            Landing::Place { buf, offset, len, token } => {
+            Landing::Place { buf, offset, len, token, .. } => {
                 let bad = if len < PROBED_BYTES_MIN { None } else { buf.is_unwritable(offset) };
                 let len = if bad.is_some() { 0 } else { len };
                 Some(FrameLanding { buf, offset, len, token, spoiled: bad.map(TransferError::from) })

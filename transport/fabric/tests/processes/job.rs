@@ -137,7 +137,7 @@ impl Sink for Mail {
         let (buf, token) = (UserBuf::owned(len), Token(self.next_token));
         self.next_token += 1;
         self.landing.insert(token.0, (header.tag, buf.clone()));
-        Landing::Place { buf, offset: 0, len, token }
+        Landing::place(buf, 0, len, token)
     }
 
     fn landed(&mut self, from: Peer, token: Token) {

@@ -105,7 +105,7 @@ impl Sink for Lander {
     fn short(&mut self, _: Peer, _: &Header, _: &[u8]) {}
     fn header(&mut self, _: Peer, _: &Header, _: usize) -> Landing {
         match &self.place {
-            Some((buf, len)) => Landing::Place { buf: buf.clone(), offset: 0, len: *len, token: Token(0) },
+            Some((buf, len)) => Landing::place(buf.clone(), 0, *len, Token(0)),
             None => Landing::Nothing,
         }
     }
