@@ -43,6 +43,16 @@ pub fn affinity_cores() -> u32 {
     }
 }
 
+/// Brings this thread to another one of the cores that it may use; false if there is none. What it may use stays the same.
+pub fn leave_core() -> bool {
+    let Ok(all) = rustix::thread::sched_getaffinity(None) else { return false };
+    let mut others = all;
+    others.unset(rustix::thread::sched_getcpu());
+    others.count() > 0
+        && rustix::thread::sched_setaffinity(None, &others).is_ok()
+        && rustix::thread::sched_setaffinity(None, &all).is_ok()
+}
+
 /// The tightest quota of the control groups above this process, in cores, rounded up. `root` is `/` but
 /// in tests.
 fn tightest_quota(root: &Path) -> Option<u32> {
@@ -159,6 +169,13 @@ mod tests {
         );
         assert_eq!(tightest_quota(&root.0), None);
         assert_eq!(tightest_quota(Path::new("/nonexistent")), None);
+    }
+
+    #[test]
+    fn a_thread_leaves_its_core_and_may_come_back() {
+        let all = rustix::thread::sched_getaffinity(None).unwrap();
+        assert_eq!(leave_core(), all.count() > 1);
+        assert_eq!(rustix::thread::sched_getaffinity(None).unwrap(), all);
     }
 
     #[test]

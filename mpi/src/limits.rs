@@ -33,6 +33,15 @@ const _: () = assert!(POLLS_PER_YIELD.is_power_of_two() && POLLS_PER_YIELD_NEAR.
 /// The same where other programs crowd the node: a message that is on its way already still meets a spinning rank.
 pub(crate) const SPIN_POLLS_MIN: u32 = 64;
 
+/// Waits that end after a yield, though they spin least, before a rank asks whether it shares its core: a fiftieth of their time.
+pub(crate) const CROWDED_WAITS_PER_LOOK: u32 = 16;
+
+/// How long a rank stays on a core before it leaves the next one that it shares, at first. The scheduler's own balance takes longer.
+pub(crate) const LEAVES_APART_MIN: Duration = Duration::from_millis(4);
+
+/// And at most, where other programs crowd all cores: a move costs some 50 µs.
+pub(crate) const LEAVES_APART_MAX: Duration = Duration::from_secs(1);
+
 /// How long a rank that sleeps in a collective over shared memory sleeps at first, before it looks whether another one makes another
 /// call: nobody wakes it for that. Each sleep is twice as long as all before.
 pub(crate) const FIRST_LOOK_AROUND: Duration = Duration::from_millis(10);

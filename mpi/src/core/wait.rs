@@ -8,6 +8,7 @@ mod amounts;
 mod asking;
 mod asleep;
 mod awake;
+mod crowding;
 mod notes;
 mod polling;
 mod publish;
@@ -18,6 +19,7 @@ pub(crate) use amounts::{polls_at_once, polls_per_yield, spin_polls_max, yields_
 pub(crate) use asleep::Asleep;
 use awake::count_waits;
 pub(crate) use awake::is_anybody_awake;
+pub(crate) use crowding::Crowding;
 pub(crate) use notes::{listed, on, said};
 pub(crate) use polling::Polling;
 pub(crate) use waiting::Waiting;
@@ -328,11 +330,15 @@ impl<T> WaitPatience<T> {
     }
 
     /// What came only once this core was given away came from a rank that needed it: other programs crowd the node, and
-    /// the next wait spins half as long. What came while spinning lets it spin longer again.
+    /// the next wait spins half as long. What came while spinning lets it spin longer again. If it goes on so, this rank looks for
+    /// another core.
     #[inline]
     fn learn(&mut self, process: &mut Process) {
         if self.yields > 0 {
             process.waiting.spin_polls_max = (process.waiting.spin_polls_max / 2).max(SPIN_POLLS_MIN);
+            if process.waiting.spin_polls_max == SPIN_POLLS_MIN && process.waiting.crowding.note() {
+                process.waiting.spin_polls_max = process.waiting.spin_polls_most;
+            }
         } else if process.waiting.spin_polls_max < process.waiting.spin_polls_most {
             process.waiting.spin_polls_max *= 2;
         }

@@ -1,13 +1,13 @@
 //! One endpoint: packets to and from others, and a descriptor to wait on.
 
 use std::ffi::{c_int, c_void};
-use std::mem::MaybeUninit;
 use std::os::fd::RawFd;
 use std::ptr;
 use std::sync::Arc;
 
 use crate::LibfabricError;
 use crate::abi::*;
+use crate::completions::{Completions, ENTRIES};
 use crate::library::{Library, NetworkOffer};
 use crate::remote::{READS, Reads, attach};
 use crate::slots::Slots;
@@ -64,30 +64,6 @@ const CUT: [c_int; 12] = [
     libc::ESHUTDOWN,
     libc::ETIMEDOUT,
 ];
-
-/// Completions that are taken at once.
-const ENTRIES: usize = 16;
-
-/// What a poll has found: for [`Endpoint::take`].
-pub struct Completions {
-    entries: [MaybeUninit<CqEntry>; ENTRIES],
-    /// Entries that the provider has written, or its code.
-    count: isize,
-}
-
-impl Completions {
-    /// Room for them.
-    #[inline]
-    pub fn new() -> Completions {
-        Completions { entries: [const { MaybeUninit::uninit() }; ENTRIES], count: 0 }
-    }
-}
-
-impl Default for Completions {
-    fn default() -> Completions {
-        Completions::new()
-    }
-}
 
 /// Pieces of memory for packets that come: while one is full, others are free.
 const RECEIVES: usize = 4;
@@ -331,10 +307,11 @@ impl Endpoint {
         if !self.to_post.is_empty() {
             self.post();
         }
-        let entries = completions.entries.as_mut_ptr();
+        let entries = completions.room();
         // SAFETY: room for so many entries of the format that the queue was opened with.
         let count = unsafe { ((*(*self.cq.0).ops).read)(self.cq.0, entries.cast(), ENTRIES) };
-        completions.count = count;
+        // SAFETY: the provider has written so many.
+        unsafe { completions.found(count) };
         match count {
             1.. => Ok(true),
             _ if count == -(libc::EAGAIN as isize) || count == 0 => Ok(false),
@@ -346,14 +323,10 @@ impl Endpoint {
     /// Tells what a poll has found. Memory that packets came into is given to the provider by the next poll: who has waited
     /// for a packet may be about to answer.
     pub fn take(&mut self, completions: &Completions, mut take: impl FnMut(EndpointEvent<'_>)) {
-        if completions.count == -EAVAIL {
+        if completions.code() == -EAVAIL {
             return self.failed(&mut take);
         }
-        let count = completions.count.clamp(0, ENTRIES as isize) as usize;
-        for entry in &completions.entries[..count] {
-            // SAFETY: the provider has written so many, and they hold numbers and addresses.
-            self.ended(unsafe { entry.assume_init_ref() }, &mut take);
-        }
+        completions.entries().iter().for_each(|entry| self.ended(entry, &mut take));
     }
 
     fn ended(&mut self, entry: &CqEntry, take: &mut impl FnMut(EndpointEvent<'_>)) {

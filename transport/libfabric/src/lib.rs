@@ -13,12 +13,14 @@
 //! | one endpoint: send, receive, wait | `endpoint.rs` |
 
 mod abi;
+mod completions;
 mod endpoint;
 mod library;
 mod remote;
 mod slots;
 
-pub use endpoint::{Completions, Endpoint, EndpointEvent, RemoteEndpoint, Sizes};
+pub use completions::Completions;
+pub use endpoint::{Endpoint, EndpointEvent, RemoteEndpoint, Sizes};
 pub use library::{Library, MemoryRegistration, NetworkOffer, OfferHints};
 pub use remote::{Region, RemoteMemory};
 

@@ -1,0 +1,101 @@
+//! A core that a rank shares, though its job has a core for each rank.
+//!
+//! Whoever wakes a rank through a pipe or a socket has the scheduler bring it to its own core. So both ranks of a job of two may begin
+//! on one core and leave the other idle. Each gives its core away in every wait, so neither sleeps, and only the scheduler's next
+//! balance parts them, 10 to 30 ms later. Until then each message takes 5 µs.
+
+use crate::limits::{CROWDED_WAITS_PER_LOOK, LEAVES_APART_MAX, LEAVES_APART_MIN};
+use std::mem::MaybeUninit;
+use std::time::{Duration, Instant};
+
+/// What waits that ended after a yield have told, where every rank should have a core.
+pub(crate) struct Crowding {
+    /// Such waits since the last look.
+    waits: u32,
+    /// How often others had taken the core from this thread at the last look.
+    taken: Option<u64>,
+    /// This rank does not leave a core again before.
+    next: Option<Instant>,
+    /// How long it stays after the next time.
+    apart: Duration,
+}
+
+impl Crowding {
+    /// Nothing is known yet.
+    pub(crate) const fn new() -> Crowding {
+        Crowding { waits: 0, taken: None, next: None, apart: LEAVES_APART_MIN }
+    }
+
+    /// What was waited for came once this core was given away, again. Whether this rank has gone to another core for it.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn note(&mut self) -> bool {
+        self.waits += 1;
+        if self.waits < CROWDED_WAITS_PER_LOOK {
+            return false;
+        }
+        let is_shared = self.look(times_taken());
+        is_shared && self.may_leave(Instant::now()) && tern_job::leave_core()
+    }
+
+    /// Whether others have had the core in each of the waits since the last look.
+    fn look(&mut self, taken: u64) -> bool {
+        let waits = u64::from(std::mem::take(&mut self.waits));
+        self.taken.replace(taken).is_some_and(|before| taken.saturating_sub(before) >= waits)
+    }
+
+    /// Each time, the next one has to wait twice as long: where other programs crowd all cores, no core is better than another.
+    fn may_leave(&mut self, now: Instant) -> bool {
+        if self.next.is_some_and(|next| now < next) {
+            return false;
+        }
+        self.next = Some(now + self.apart);
+        self.apart = (2 * self.apart).min(LEAVES_APART_MAX);
+        true
+    }
+}
+
+/// How often others have had the core while this thread could have gone on, a yield included.
+fn times_taken() -> u64 {
+    let mut usage = MaybeUninit::<libc::rusage>::zeroed();
+    // SAFETY: room for the answer, all of which may be zero.
+    let usage = unsafe {
+        libc::getrusage(libc::RUSAGE_THREAD, usage.as_mut_ptr());
+        usage.assume_init()
+    };
+    usage.ru_nivcsw.max(0) as u64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_core_is_shared_where_others_have_it_in_each_wait() {
+        let mut crowding = Crowding::new();
+        let mut look = |waits, taken| {
+            crowding.waits = waits;
+            crowding.look(taken)
+        };
+        assert!(!look(16, 1000), "nothing is known of before");
+        assert!(look(16, 1016));
+        assert!(!look(16, 1031), "in one wait nobody came");
+        assert!(look(16, 1050));
+    }
+
+    #[test]
+    fn a_rank_leaves_less_and_less_often() {
+        let (mut crowding, start) = (Crowding::new(), Instant::now());
+        let mut leaves = 0;
+        for ms in 0..10_000 {
+            leaves += u32::from(crowding.may_leave(start + Duration::from_millis(ms)));
+        }
+        assert!((10..25).contains(&leaves), "{leaves} times in 10 s");
+    }
+
+    #[test]
+    fn what_is_counted_grows() {
+        let before = times_taken();
+        assert!(times_taken() >= before);
+    }
+}
