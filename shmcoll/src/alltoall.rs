@@ -43,14 +43,16 @@ impl<S: CallHost> ShmCall<'_, S> {
         Ok(())
     }
 
-    /// Copies the block of an all-to-all that this rank has for itself, whose blocks are about as long.
+    /// Copies the block of an all-to-all that this rank has for itself, whose blocks are about as long. Of what exceeds the cache by little,
+    /// much is still there when it is used.
     pub(crate) fn keep_own(
         &self,
         (from, at): (&UserBuf, usize),
         (into, place): (&UserBuf, usize),
         len: usize,
     ) {
-        match all_to_all_fits(len, self.size(), cache::last_level_bytes()) {
+        let twice = cache::last_level_bytes().map(|bytes| 2 * bytes);
+        match all_to_all_fits(len, self.size(), twice) {
             true => self.host.copy(from, at, into, place, len),
             false => self.host.copy_past_cache(from, at, into, place, len),
         }
