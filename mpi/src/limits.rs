@@ -34,7 +34,7 @@ const _: () = assert!(POLLS_PER_YIELD.is_power_of_two() && POLLS_PER_YIELD_NEAR.
 pub(crate) const SPIN_POLLS_MIN: u32 = 64;
 
 /// Waits that end after a yield, though they spin least, before a rank asks whether it shares its core: a fiftieth of their time.
-pub(crate) const CROWDED_WAITS_PER_LOOK: u32 = 16;
+pub(crate) const SHARED_CORE_WAITS_PER_LOOK: u32 = 16;
 
 /// How long a rank stays on a core before it leaves the next one that it shares, at first. The scheduler's own balance takes longer.
 pub(crate) const LEAVES_APART_MIN: Duration = Duration::from_millis(4);

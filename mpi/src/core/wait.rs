@@ -8,10 +8,10 @@ mod amounts;
 mod asking;
 mod asleep;
 mod awake;
-mod crowding;
 mod notes;
 mod polling;
 mod publish;
+mod shared_core;
 pub(crate) mod waiting;
 mod yielding;
 
@@ -19,9 +19,9 @@ pub(crate) use amounts::{polls_at_once, polls_per_yield, spin_polls_max, yields_
 pub(crate) use asleep::Asleep;
 use awake::count_waits;
 pub(crate) use awake::is_anybody_awake;
-pub(crate) use crowding::Crowding;
 pub(crate) use notes::{listed, on, said};
 pub(crate) use polling::Polling;
+pub(crate) use shared_core::CoreSharing;
 pub(crate) use waiting::Waiting;
 pub(crate) use yielding::Yielding;
 
@@ -336,7 +336,7 @@ impl<T> WaitPatience<T> {
     fn learn(&mut self, process: &mut Process) {
         if self.yields > 0 {
             process.waiting.spin_polls_max = (process.waiting.spin_polls_max / 2).max(SPIN_POLLS_MIN);
-            if process.waiting.spin_polls_max == SPIN_POLLS_MIN && process.waiting.crowding.note() {
+            if process.waiting.spin_polls_max == SPIN_POLLS_MIN && process.waiting.shared_core.note() {
                 process.waiting.spin_polls_max = process.waiting.spin_polls_most;
             }
         } else if process.waiting.spin_polls_max < process.waiting.spin_polls_most {

@@ -1,7 +1,7 @@
 //! The smaller parts of the process's state.
 
 use crate::core::multicast::{self, MulticastVerdict};
-use crate::core::wait::{self, Asleep, Crowding, Polling, Yielding};
+use crate::core::wait::{self, Asleep, CoreSharing, Polling, Yielding};
 use crate::limits::{SPIN_POLLS_MAX, YIELDS_MAX};
 use std::sync::Arc;
 use std::time::Duration;
@@ -44,8 +44,8 @@ pub(crate) struct ProcessWaits {
     pub polling: Polling,
     /// Whether waits yield before they sleep.
     pub yielding: Yielding,
-    /// Whether another rank is on this one's core.
-    pub crowding: Crowding,
+    /// Whether others are on this rank's core.
+    pub shared_core: CoreSharing,
     /// `TERN_PROGRESS=thread`.
     pub progress_thread: bool,
     /// Nobody uses MPI here, for now: what peers still need of this rank, the progress thread does.
@@ -72,7 +72,7 @@ impl ProcessWaits {
             spin_polls_most: SPIN_POLLS_MAX,
             polling: Polling::new(),
             yielding: Yielding::new(),
-            crowding: Crowding::new(),
+            shared_core: CoreSharing::new(),
             progress_thread: false,
             away: false,
         }

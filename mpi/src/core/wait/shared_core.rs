@@ -4,12 +4,12 @@
 //! on one core and leave the other idle. Each gives its core away in every wait, so neither sleeps, and only the scheduler's next
 //! balance parts them, 10 to 30 ms later. Until then each message takes 5 µs.
 
-use crate::limits::{CROWDED_WAITS_PER_LOOK, LEAVES_APART_MAX, LEAVES_APART_MIN};
+use crate::limits::{LEAVES_APART_MAX, LEAVES_APART_MIN, SHARED_CORE_WAITS_PER_LOOK};
 use std::mem::MaybeUninit;
 use std::time::{Duration, Instant};
 
 /// What waits that ended after a yield have told, where every rank should have a core.
-pub(crate) struct Crowding {
+pub(crate) struct CoreSharing {
     /// Such waits since the last look.
     waits: u32,
     /// How often others had taken the core from this thread at the last look.
@@ -20,10 +20,10 @@ pub(crate) struct Crowding {
     apart: Duration,
 }
 
-impl Crowding {
+impl CoreSharing {
     /// Nothing is known yet.
-    pub(crate) const fn new() -> Crowding {
-        Crowding { waits: 0, taken: None, next: None, apart: LEAVES_APART_MIN }
+    pub(crate) const fn new() -> CoreSharing {
+        CoreSharing { waits: 0, taken: None, next: None, apart: LEAVES_APART_MIN }
     }
 
     /// What was waited for came once this core was given away, again. Whether this rank has gone to another core for it.
@@ -31,7 +31,7 @@ impl Crowding {
     #[inline(never)]
     pub(super) fn note(&mut self) -> bool {
         self.waits += 1;
-        if self.waits < CROWDED_WAITS_PER_LOOK {
+        if self.waits < SHARED_CORE_WAITS_PER_LOOK {
             return false;
         }
         let is_shared = self.look(times_taken());
@@ -72,10 +72,10 @@ mod tests {
 
     #[test]
     fn a_core_is_shared_where_others_have_it_in_each_wait() {
-        let mut crowding = Crowding::new();
+        let mut shared_core = CoreSharing::new();
         let mut look = |waits, taken| {
-            crowding.waits = waits;
-            crowding.look(taken)
+            shared_core.waits = waits;
+            shared_core.look(taken)
         };
         assert!(!look(16, 1000), "nothing is known of before");
         assert!(look(16, 1016));
@@ -85,10 +85,10 @@ mod tests {
 
     #[test]
     fn a_rank_leaves_less_and_less_often() {
-        let (mut crowding, start) = (Crowding::new(), Instant::now());
+        let (mut shared_core, start) = (CoreSharing::new(), Instant::now());
         let mut leaves = 0;
         for ms in 0..10_000 {
-            leaves += u32::from(crowding.may_leave(start + Duration::from_millis(ms)));
+            leaves += u32::from(shared_core.may_leave(start + Duration::from_millis(ms)));
         }
         assert!((10..25).contains(&leaves), "{leaves} times in 10 s");
     }
