@@ -32,7 +32,7 @@ pub(crate) unsafe fn copy(dst: *mut u8, src: *const u8, n: usize) {
 /// that is a usual case: the processor is asked (`steps.rs`).
 ///
 /// Source and target that do not fit into the last-level cache together go past it: stores to the cache would fetch each line of the
-/// target from memory first, and drive out what has just been read (docs/performance/constants.md).
+/// target from memory first, and drive out what has just been read (docs/decisions/0045-copies-that-exceed-the-cache.md).
 ///
 /// # Safety
 /// As [`copy`].
@@ -112,7 +112,8 @@ unsafe fn stream(dst: *mut u8, src: *const u8, lines: usize) {
 }
 
 /// The same by longer vectors. Each line is read before the one before it is stored: a load whose place in its page is that of a store
-/// under way would wait for it, and `malloc`'s large blocks lie 16 bytes ahead of cells and windows (docs/performance/constants.md).
+/// under way would wait for it, and `malloc`'s large blocks lie 16 bytes ahead of cells and windows
+/// (docs/decisions/0045-copies-that-exceed-the-cache.md).
 ///
 /// # Safety
 /// As [`stream`], on a processor that has AVX.

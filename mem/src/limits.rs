@@ -20,7 +20,7 @@ pub const STEP_BYTES: usize = 2048;
 /// Bytes that go through a kept block at a time: they stay in the second-level cache.
 pub const BOUNCED_BYTES_MAX: usize = 512 << 10;
 
-/// Bytes of a copy for which the size of the last-level cache is asked: none that is smaller than twice as much runs programs of MPI.
+/// Bytes of a copy from which the size of the last-level cache is asked: no processor that runs MPI has less than twice as many.
 pub const PAST_CACHE_BYTES_MIN: usize = 512 << 10;
 
 /// Bytes of a cache line.
