@@ -299,7 +299,7 @@ impl Endpoint {
         }
     }
 
-    /// Lets the provider work, and reads what it has completed. Whether there was anything, which [`Endpoint::take`] then tells.
+    /// Lets the provider work, and reads what it has completed. Whether there may be anything, which [`Endpoint::take`] then tells.
     ///
     /// Waits call this again and again: finding nothing is the usual case, and costs little beside the provider's own work.
     #[inline]
@@ -320,13 +320,14 @@ impl Endpoint {
         }
     }
 
-    /// Tells what a poll has found. Memory that packets came into is given to the provider by the next poll: who has waited
-    /// for a packet may be about to answer.
-    pub fn take(&mut self, completions: &Completions, mut take: impl FnMut(EndpointEvent<'_>)) {
+    /// Tells what a poll has found; whether there was anything. Memory that packets came into is given to the provider by the next
+    /// poll: who has waited for a packet may be about to answer.
+    pub fn take(&mut self, completions: &Completions, mut take: impl FnMut(EndpointEvent<'_>)) -> bool {
         if completions.code() == -EAVAIL {
             return self.failed(&mut take);
         }
         completions.entries().iter().for_each(|entry| self.ended(entry, &mut take));
+        true
     }
 
     fn ended(&mut self, entry: &CqEntry, take: &mut impl FnMut(EndpointEvent<'_>)) {
@@ -351,13 +352,13 @@ impl Endpoint {
 
     /// An operation has failed.
     #[cold]
-    fn failed(&mut self, take: &mut impl FnMut(EndpointEvent<'_>)) {
+    fn failed(&mut self, take: &mut impl FnMut(EndpointEvent<'_>)) -> bool {
         // SAFETY: numbers and pointers, of which zero is each one's empty value.
         let mut error: CqError = unsafe { std::mem::zeroed() };
         // SAFETY: room for one error.
         let count = unsafe { ((*(*self.cq.0).ops).readerr)(self.cq.0, &mut error, 0) };
         if count != 1 {
-            return;
+            return false;
         }
         let why = self.library.words(error.err as isize);
         if let Some(slot) = self.sends.of_context(error.context) {
@@ -370,6 +371,7 @@ impl Endpoint {
                 self.to_post.push(slot);
             }
         }
+        true
     }
 
     /// The slot of a read that is over, if it is one.

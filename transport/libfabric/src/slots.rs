@@ -31,9 +31,10 @@ impl Slots {
     /// `count` slots of at least `slot_bytes` each. Where they are whole pages they get a line more: first lines that are whole pages
     /// apart would meet in the same few places of a cache.
     pub(crate) fn new(count: usize, slot_bytes: usize) -> Slots {
-        let lines = slot_bytes.next_multiple_of(size_of::<AlignedBytes>());
-        let slot_bytes =
-            lines + if lines > 0 && lines % PAGE_BYTES == 0 { size_of::<AlignedBytes>() } else { 0 };
+        let mut slot_bytes = slot_bytes.next_multiple_of(size_of::<AlignedBytes>());
+        if slot_bytes > 0 && slot_bytes.is_multiple_of(PAGE_BYTES) {
+            slot_bytes += size_of::<AlignedBytes>();
+        }
         let lines = vec![AlignedBytes([0; 64]); count * slot_bytes / size_of::<AlignedBytes>()];
         let contexts = vec![Context::default(); count];
         Slots {

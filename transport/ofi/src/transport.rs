@@ -621,28 +621,22 @@ impl Ofi {
         let mut any = self.asked > 0 && self.hear_directory();
         let mut completions = Completions::new();
         match self.endpoint.poll(&mut completions) {
-            Ok(false) => {}
-            Ok(true) => {
-                any = true;
-                self.take(&completions, sink);
-            }
+            Ok(found) => any |= found && self.take(&completions, sink),
             Err(error) => self.lose(self.me, error.to_string()),
         }
-        if self.has_chores() {
-            any |= self.see_to_chores(sink);
-        }
+        any |= self.see_to_chores(sink);
         if any {
             self.blind_sleep = OFI_BLIND_SLEEP_MIN;
         }
         any || (slept && !self.may_sleep())
     }
 
-    /// Takes what a poll has found.
+    /// Takes what a poll has found; whether there was anything.
     #[inline(never)]
-    fn take(&mut self, completions: &Completions, sink: &mut impl Sink) {
+    fn take(&mut self, completions: &Completions, sink: &mut impl Sink) -> bool {
         let (endpoint, free, mut reads, mut arrivals) = self.apart(sink);
         let (mut failed, mut gone) = (None, None);
-        endpoint.take(completions, |event| match event {
+        let any = endpoint.take(completions, |event| match event {
             EndpointEvent::Received(packet) => arrivals.take(packet),
             EndpointEvent::Sent(slot) => free.push(slot),
             EndpointEvent::Read(slot) => reads.end(slot, true),
@@ -664,17 +658,11 @@ impl Ofi {
         if let Some((from, why)) = gone {
             self.lose_later(from, format!("rank {from} cannot be reached any more: {why}"));
         }
+        any
     }
 
-    /// Whether there is something to do beside what comes.
+    /// Does what there is to do beside what comes, usually nothing. Whether anything has ended.
     #[inline]
-    fn has_chores(&self) -> bool {
-        let has_ends = self.has_exposed() || self.has_ends || !self.window_ends.is_empty();
-        has_ends || !(self.unanswered.is_empty() && self.untold.is_empty() && self.overtaking.is_empty())
-    }
-
-    /// Does it. Whether anything has ended.
-    #[cold]
     fn see_to_chores(&mut self, sink: &mut impl Sink) -> bool {
         let mut any = false;
         if !self.unanswered.is_empty() {

@@ -93,9 +93,36 @@ mod tests {
         assert!((10..25).contains(&leaves), "{leaves} times in 10 s");
     }
 
+    /// Keeps this thread on the first core that it may use.
+    fn stay_on_the_first_core() {
+        // SAFETY: sets that all of zero makes empty, for this thread alone.
+        unsafe {
+            let (mut all, mut one): (libc::cpu_set_t, libc::cpu_set_t) =
+                (std::mem::zeroed(), std::mem::zeroed());
+            libc::sched_getaffinity(0, size_of_val(&all), &mut all);
+            let first = (0..libc::CPU_SETSIZE as usize).find(|&cpu| libc::CPU_ISSET(cpu, &all));
+            libc::CPU_SET(first.expect("a thread runs somewhere"), &mut one);
+            libc::sched_setaffinity(0, size_of_val(&one), &one);
+        }
+    }
+
     #[test]
-    fn what_is_counted_grows() {
-        let before = times_taken();
-        assert!(times_taken() >= before);
+    fn what_others_take_on_the_same_core_is_counted() {
+        let ends = std::sync::atomic::AtomicBool::new(false);
+        let has_ended = || ends.load(std::sync::atomic::Ordering::Relaxed);
+        let yields = || {
+            stay_on_the_first_core();
+            let (before, since) = (times_taken(), Instant::now());
+            while times_taken() < before + 100 && !has_ended() && since.elapsed() < Duration::from_secs(20) {
+                std::thread::yield_now();
+            }
+            ends.store(true, std::sync::atomic::Ordering::Relaxed);
+            times_taken() - before
+        };
+        let (mine, theirs) = std::thread::scope(|scope| {
+            let other = scope.spawn(yields);
+            (yields(), other.join().expect("it only yields"))
+        });
+        assert!(mine.max(theirs) >= 100, "{mine} and {theirs}");
     }
 }
