@@ -3,7 +3,7 @@
 //!
 //! The library of the standard ABI asks, too: its program may have another MPI beside it as well.
 
-use std::ffi::{CStr, c_char, c_int, c_void};
+use std::ffi::{CStr, OsStr, c_char, c_int, c_void};
 use std::path::{Path, PathBuf};
 
 /// The library by which a program starts MPI.
@@ -157,10 +157,19 @@ unsafe extern "C" fn note(info: *mut libc::dl_phdr_info, _: usize, objects: *mut
         let path = text(info.dlpi_name);
         // The kernel's own library has no dynamic section that the loader has adjusted.
         if !path.starts_with("linux-vdso") {
-            objects.push(LoadedObject { path, needs: needs(info) });
+            objects.push(LoadedObject { path: versioned(path), needs: needs(info) });
         }
     }
     0
+}
+
+/// The file that a name without a version means: whose library it is stands in its version.
+fn versioned(path: String) -> String {
+    if Path::new(&path).file_name() != Some(OsStr::new("libmpi.so")) {
+        return path;
+    }
+    let file = std::fs::canonicalize(&path).ok().and_then(|file| file.into_os_string().into_string().ok());
+    file.unwrap_or(path)
 }
 
 /// A tag of the dynamic section, and its value.

@@ -44,7 +44,10 @@ pub(crate) fn library_path(plan: &JobPlan, app: &App) -> Option<OsString> {
     let seen = seen(plan, app);
     let wanted = match (app.abi, &seen.library) {
         (Abi::Auto, Some((_, family))) => Abi::from(*family),
-        (Abi::Auto, None) => return Some(with_all(set, &own)),
+        (Abi::Auto, None) => {
+            let program = program_file(plan, app);
+            return Some(with_all(unversioned(program.as_deref(), set.as_deref()), set, &own));
+        }
         (given, _) => given,
     };
     let first = wanted.folder().map(|name| own.join(name)).filter(|folder| folder.is_dir());
@@ -55,11 +58,27 @@ pub(crate) fn library_path(plan: &JobPlan, app: &App) -> Option<OsString> {
 }
 
 /// With the folders of all ABIs first. Which library will be loaded cannot be seen: the program may be an interpreter, or start
-/// another, as a shell and `perl` do. Only Tern's libraries work here.
-fn with_all(set: Option<OsString>, own: &Path) -> OsString {
-    let folders = [Abi::Mpich, Abi::OpenMpi].map(|abi| own.join(abi.folder().unwrap_or_default()));
+/// another, as a shell and `perl` do. Only Tern's libraries work here. The folder for programs of `first` is asked before the other.
+fn with_all(first: Family, set: Option<OsString>, own: &Path) -> OsString {
+    let order =
+        if first == Family::OpenMpi { [Abi::OpenMpi, Abi::Mpich] } else { [Abi::Mpich, Abi::OpenMpi] };
+    let folders = order.map(|abi| own.join(abi.folder().unwrap_or_default()));
     let set = set.into_iter().map(PathBuf::from).chain([own.to_owned()]);
     joined(None, folders.into_iter().filter(|folder| folder.is_dir()).chain(set))
+}
+
+/// Whose library a program means that loads `libmpi.so` without a version, as Python's modules do: the one that it would find if
+/// Tern were not here.
+fn unversioned(program: Option<&Path>, set: Option<&OsStr>) -> Family {
+    // An interpreter has its own libraries beside its folder, in an environment of conda's for example.
+    let prefix = program.and_then(|program| Some(program.parent()?.parent()?.join("lib")));
+    let linked: Vec<PathBuf> = prefix.into_iter().collect();
+    let found = find("libmpi.so", &linked, set).and_then(|file| file.canonicalize().ok());
+    let family = found.as_deref().and_then(Path::file_name).and_then(OsStr::to_str).and_then(Family::of);
+    family.unwrap_or_else(|| {
+        let has = |name| find(name, &linked, set).is_some();
+        if has("libmpi.so.40") && !has("libmpi.so.12") { Family::OpenMpi } else { Family::Mpich }
+    })
 }
 
 /// What is known of a program's libraries.
@@ -186,6 +205,28 @@ mod tests {
     fn the_own_folder_comes_last() {
         assert_eq!(joined(Some("/a:/b".into()), [PathBuf::from("/own")]), "/a:/b:/own");
         assert_eq!(joined(None, [PathBuf::from("/own")]), "/own");
+    }
+
+    #[test]
+    fn a_library_without_a_version_is_that_of_the_system() {
+        let home = std::env::temp_dir().join(format!("tern-unversioned-{}", std::process::id()));
+        for name in ["bin", "lib", "own/mpich", "own/openmpi"] {
+            std::fs::create_dir_all(home.join(name)).unwrap();
+        }
+        let (program, library) = (home.join("bin/python3"), home.join("lib/libmpi.so"));
+        for (file, family, first) in
+            [("libmpi.so.40.30.4", Family::OpenMpi, "openmpi"), ("libmpi.so.12.2.4", Family::Mpich, "mpich")]
+        {
+            std::fs::write(home.join("lib").join(file), "").unwrap();
+            std::os::unix::fs::symlink(file, &library).unwrap();
+            assert_eq!(unversioned(Some(&program), None), family);
+            assert_eq!(unversioned(None, Some(home.join("lib").as_os_str())), family);
+            let folders = with_all(family, Some("/set".into()), &home.join("own"));
+            let folders: Vec<_> = std::env::split_paths(&folders).collect();
+            assert_eq!((folders.len(), &folders[0]), (4, &home.join("own").join(first)));
+            std::fs::remove_file(&library).unwrap();
+        }
+        std::fs::remove_dir_all(home).unwrap();
     }
 
     #[test]
