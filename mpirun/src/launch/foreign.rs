@@ -15,7 +15,9 @@ use crate::watch::exit_cause::Refusal;
 
 /// When ranks are looked at first: what Python and scripts start has loaded its libraries by then, or soon.
 const LOOK_FIRST: Duration = Duration::from_millis(30);
-/// From then on the pauses double, up to this one, which is the last.
+/// From then on after this part of the time that has passed: a library that is there for as long, until its rank ends, is seen.
+const LOOK_PART: u32 = 8;
+/// The longest pause, which is the last.
 const LOOK_LAST: Duration = Duration::from_secs(8);
 /// Processes below a rank that are looked at.
 const PROCESSES_MAX: usize = 64;
@@ -119,8 +121,8 @@ fn foreign<'a>(libraries: impl Iterator<Item = &'a str> + Clone) -> Option<(&'a 
 pub(crate) struct Lookout {
     /// The first rank of each program, with its process.
     ranks: Vec<(u32, u32)>,
+    began: Instant,
     next: Option<Instant>,
-    pause: Duration,
 }
 
 impl Lookout {
@@ -129,7 +131,8 @@ impl Lookout {
         let mut apps = BTreeSet::new();
         let ranks: Vec<_> = ranks.filter(|&(rank, _)| apps.insert(plan.app_of[rank as usize])).collect();
         let some = plan.size() > 1 && !ranks.is_empty();
-        Lookout { ranks, next: some.then(|| Instant::now() + LOOK_FIRST), pause: LOOK_FIRST }
+        let began = Instant::now();
+        Lookout { ranks, began, next: some.then(|| began + LOOK_FIRST) }
     }
 
     /// When to call [`Lookout::look`] next.
@@ -144,8 +147,8 @@ impl Lookout {
 
     /// A rank that is of another library, and what to say about it.
     pub(crate) fn look(&mut self, now: Instant) -> Option<(u32, String)> {
-        self.next = (self.pause < LOOK_LAST).then(|| now + self.pause);
-        self.pause *= 2;
+        let pause = (now.duration_since(self.began) / LOOK_PART).max(LOOK_FIRST);
+        self.next = (pause < LOOK_LAST).then(|| now + pause);
         let found = self.ranks.iter().find_map(|&(rank, pid)| Some((rank, strange(pid)?)));
         if found.is_some() {
             self.stop();
@@ -186,7 +189,16 @@ fn strange_alone(pid: u32) -> Option<String> {
     let names = loaded.iter().filter_map(|path| Path::new(path).file_name().and_then(OsStr::to_str));
     let (library, maker) = foreign(names)?;
     let path = loaded.iter().find(|path| path.ends_with(library))?;
-    Some(words(&format!("process {pid} has loaded {path}"), maker))
+    let said = words(&format!("process {pid} has loaded {path}"), maker);
+    Some(preload().map_or_else(|| said.clone(), |advice| format!("{said}. {advice}")))
+}
+
+/// What helps where a script puts other folders before those of `mpirun`, as that of R does: a library of the wanted name is there already.
+fn preload() -> Option<String> {
+    let library = loader::folder_of(Abi::OpenMpi)?.join("libmpi.so.40");
+    let advice =
+        format!("Or let it have Tern's before any other: 'mpirun -x LD_PRELOAD={} ...'", library.display());
+    library.exists().then_some(advice)
 }
 
 /// The shared libraries in the text of `/proc/PID/maps`.
