@@ -10,7 +10,8 @@ prefix=$(cd "${1:?usage: binaries.sh PREFIX [FILTER]}" && pwd) || exit 1
 home=$root/build/binaries
 packages=(libopenmpi-dev lammps lammps-examples python3-mpi4py quantum-espresso netpipe-openmpi netpipe-mpich2 scalapack-mpi-test
     nwchem-mpich python3-h5py-mpi pnetcdf-bin libpnetcdf-dev libnetcdf-mpi-dev libhdf5-openmpi-dev gromacs quantum-espresso-data
-    python3-petsc4py bagel libglobalarrays-dev libarmci-mpi-dev)
+    python3-petsc4py bagel libglobalarrays-dev libarmci-mpi-dev openfoam openfoam-examples cp2k cp2k-data gpaw gpaw-data elk-lapw
+    freefem++ ray nwchem-openmpi)
 filter=${2:-}
 passed=0 failed=0 skipped=0
 
@@ -40,7 +41,14 @@ main() {
     check "ScaLAPACK's LU for MPICH" lu_mpich
     check "ScaLAPACK's LU for Open MPI" lu_openmpi
     check "NWChem for MPICH" nwchem
+    check "NWChem for Open MPI" nwchem_openmpi
     check "BAGEL for MPICH" bagel
+    check "OpenFOAM: a lid-driven cavity" cavity
+    check "CP2K: two molecules of water" cp2k
+    check "GPAW: hydrogen" gpaw
+    check "Elk: aluminum" elk
+    check "FreeFem++: integrals and messages" freefem
+    check "Ray: a genome from its pieces" ray
     check "Global Arrays for MPICH" global_arrays_mpich
     check "Global Arrays for Open MPI" global_arrays_openmpi
     echo "$passed passed, $failed failed, $skipped skipped"
@@ -229,8 +237,16 @@ lu() {
     grep -q ' 240 tests completed and passed' "lu.$1" && grep -q ' 0 tests completed and failed' "lu.$1"
 }
 
-# The energy of water, which does not depend on the number of ranks.
 nwchem() {
+    water mpich
+}
+
+nwchem_openmpi() {
+    water openmpi
+}
+
+# water NAME: the energy of water by NWChem, which does not depend on the number of ranks.
+water() {
     cat >water.nw <<'NW'
 start water
 geometry
@@ -245,7 +261,7 @@ task scf energy
 NW
     for ranks in 1 2; do
         NWCHEM_BASIS_LIBRARY=$home/tree/usr/share/nwchem/libraries/ timeout 200 "$prefix/bin/mpirun" -n $ranks \
-            "$home/tree/usr/bin/nwchem.mpich" water.nw >"water.$ranks" 2>&1 || { tail water.$ranks; return 1; }
+            "$home/tree/usr/bin/nwchem.$1" water.nw >"water.$ranks" 2>&1 || { tail water.$ranks; return 1; }
         grep 'Total SCF energy' "water.$ranks"
     done
     [ "$(energy water.1)" = "$(energy water.2)" ] && [ "$(energy water.1)" = -75.98397 ]
@@ -265,6 +281,149 @@ HF
         BAGEL_NUM_THREADS=1 timeout 100 "$prefix/bin/mpirun" -n $ranks "$home/tree/usr/bin/BAGEL" hf.json >"hf.$ranks" 2>&1 || return 1
         tail -n 12 "hf.$ranks"
         grep -q ' -99\.7081286[0-9] ' "hf.$ranks" && grep -q 'SCF iteration converged' "hf.$ranks" || return 1
+    done
+}
+
+# The mesh is cut into as many parts as there are ranks. How fast the fluid is in the end does not depend on that.
+cavity() {
+    local examples=$home/tree/usr/share/doc/openfoam-examples/examples
+    export WM_PROJECT_DIR=$home/tree/usr/share/openfoam
+    local LD_LIBRARY_PATH=$home/tree/usr/lib/openmpi-system:$home/tree/usr/lib:$LD_LIBRARY_PATH
+    rm -rf cavity && cp -r "$examples/incompressible/icoFoam/cavity/cavity" cavity || return 1
+    (
+        cd cavity || exit 1
+        find . -name '*.gz' -exec gunzip {} +
+        printf 'FoamFile { version 2.0; format ascii; class dictionary; object decomposeParDict; }\n%s\n' \
+            'numberOfSubdomains 4; method simple; coeffs { n (2 2 1); }' >system/decomposeParDict
+        "$home/tree/usr/bin/blockMesh" >blocks && "$home/tree/usr/bin/icoFoam" >alone || exit 1
+        for way in uncollated collated; do
+            rm -rf processor*
+            "$home/tree/usr/bin/decomposePar" -fileHandler $way >parts || exit 1
+            timeout 100 "$prefix/bin/mpirun" -n 4 "$home/tree/usr/bin/icoFoam" -parallel -fileHandler $way >together || exit 1
+            grep '^Courant' together | tail -n 1
+            [ "$(grep '^Courant' alone | tail -n 1)" = "$(grep '^Courant' together | tail -n 1)" ] || exit 1
+        done
+    )
+}
+
+cp2k() {
+    cat >water.inp <<'CP'
+&GLOBAL
+  PROJECT water
+  RUN_TYPE ENERGY_FORCE
+&END GLOBAL
+&FORCE_EVAL
+  METHOD Quickstep
+  &DFT
+    BASIS_SET_FILE_NAME GTH_BASIS_SETS
+    POTENTIAL_FILE_NAME GTH_POTENTIALS
+    &MGRID
+      CUTOFF 200
+    &END MGRID
+    &SCF
+      EPS_SCF 1.0E-7
+      &OT
+      &END OT
+    &END SCF
+    &XC
+      &XC_FUNCTIONAL PADE
+      &END XC_FUNCTIONAL
+    &END XC
+  &END DFT
+  &SUBSYS
+    &CELL
+      ABC 6.0 6.0 6.0
+    &END CELL
+    &COORD
+      O 0.0 0.0 -0.065587
+      H 0.0 -0.757136 0.520545
+      H 0.0 0.757136 0.520545
+      O 2.8 0.0 -0.065587
+      H 2.8 -0.757136 0.520545
+      H 2.8 0.757136 0.520545
+    &END COORD
+    &KIND H
+      BASIS_SET DZVP-GTH
+      POTENTIAL GTH-PADE-q1
+    &END KIND
+    &KIND O
+      BASIS_SET DZVP-GTH
+      POTENTIAL GTH-PADE-q6
+    &END KIND
+  &END SUBSYS
+&END FORCE_EVAL
+CP
+    for ranks in 1 2 4; do
+        CP2K_DATA_DIR=$home/tree/usr/share/cp2k OMP_NUM_THREADS=1 timeout 100 "$prefix/bin/mpirun" -n $ranks \
+            "$home/tree/usr/bin/cp2k.psmp" -i water.inp >water.out 2>&1 || { tail water.out; return 1; }
+        grep 'Total FORCE_EVAL' water.out
+        grep -q 'energy.*-34\.28091475' water.out || return 1
+    done
+}
+
+# A Python module that loads libmpi.so without a version.
+gpaw() {
+    cat >gpaw.py.in <<'PY'
+from ase import Atoms
+from gpaw import GPAW
+from gpaw.mpi import world
+
+molecule = Atoms("H2", [(0, 0, 0), (0, 0, 0.74)], cell=(5, 5, 5.5), pbc=False)
+molecule.center()
+molecule.calc = GPAW(h=0.3, txt=None, mode="fd")
+energy = molecule.get_potential_energy()
+if world.rank == 0:
+    print(f"ok {world.size} {energy:.4f}")
+PY
+    local setups
+    # A package that this machine has is not fetched.
+    setups=$(find "$home/tree/usr/share" /usr/share/gpaw* -name 'H.LDA.gz' -printf '%h\n' 2>/dev/null | head -n 1)
+    for ranks in 1 2; do
+        GPAW_SETUP_PATH=$setups PYTHONPATH=$home/tree/usr/lib/python3/dist-packages OMP_NUM_THREADS=1 timeout 100 \
+            "$prefix/bin/mpirun" -n $ranks /usr/bin/python3 gpaw.py.in | grep "^ok $ranks -5\.308" || return 1
+    done
+}
+
+elk() {
+    local block
+    cp "$home/tree/usr/share/elk-lapw/species/Al.in" . || return 1
+    for block in "tasks|0" "xctype|3" "avec|3.8 3.8 0.0|3.8 0.0 3.8|0.0 3.8 3.8" "atoms|1|'Al.in'|1|0.0 0.0 0.0  0.0 0.0 0.0" \
+        "ngridk|4 4 4" "maxscl|6" "sppath|'./'"; do
+        printf '%s\n\n' "$block" | tr '|' '\n'
+    done >elk.in
+    for ranks in 1 2 4; do
+        rm -f TOTENERGY.OUT
+        OMP_NUM_THREADS=1 timeout 100 "$prefix/bin/mpirun" -n $ranks "$home/tree/usr/bin/elk-lapw" || return 1
+        tail -n 1 TOTENERGY.OUT | grep -- '-241\.9166421' || return 1
+    done
+}
+
+freefem() {
+    cat >integral.edp <<'EDP'
+mesh Th = square(20, 20);
+real part = int2d(Th)(x * y) / mpisize, whole;
+mpiAllReduce(part, whole, mpiCommWorld, mpiSUM);
+real[int] a(10);
+a = mpirank + 1;
+if (mpirank > 0) processor(0) << a;
+else for (int i = 1; i < mpisize; i++) {
+    processor(i) >> a;
+    cout << "ok " << i << " " << a[9] << " " << whole << endl;
+}
+EDP
+    timeout 60 "$prefix/bin/mpirun" -n 3 "$home/tree/usr/bin/FreeFem++-mpi" -nw integral.edp >integral.out || return 1
+    grep '^ok' integral.out
+    grep -q '^ok 1 2 0.25' integral.out && grep -q '^ok 2 3 0.25' integral.out
+}
+
+# Pieces of a random genome of 5,000 letters, which has no repetitions.
+ray() {
+    awk 'BEGIN { srand(3); for (i = 0; i < 5000; i++) g = g substr("ACGT", 1 + int(4 * rand()), 1)
+        for (i = 0; i < 1500; i++) printf ">r%d\n%s\n", i, substr(g, 1 + int(4900 * rand()), 100) }' >pieces.fasta
+    for ranks in 1 3; do
+        rm -rf genome
+        timeout 100 "$prefix/bin/mpirun" -n $ranks "$home/tree/usr/bin/Ray" -k 21 -s pieces.fasta -o genome >ray.out 2>&1 || return 1
+        grep -m 1 'Total length: 49[5-9][0-9]' genome/OutputNumbers.txt || return 1
     done
 }
 
