@@ -32,6 +32,7 @@ pub mod signals;
 pub mod socket_bell;
 pub mod sockopt;
 pub mod threads;
+pub mod ticks;
 mod void;
 
 pub use am::{AM_INLINE_BYTES_MAX, Am, Header, ShortPayload};

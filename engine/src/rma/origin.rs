@@ -138,16 +138,18 @@ impl<T: Transport> Engine<T> {
 
     /// Peer and header of an access; what comes before it is sent.
     fn aim(&mut self, far: &Far, kind: HeaderKind, writes: bool) -> Result<(Peer, Header), CannotBegin> {
-        let (peer, source) = self.member_of(far).ok_or(CannotBegin::NoTarget)?;
+        let (peer, source, member) = self.core.rma.get().target(far).ok_or(CannotBegin::NoTarget)?;
         let header = Header { kind: kind as u8, source, ..Header::default() };
         let Some(GappedElements { count, layout }) = &far.shape else {
-            self.note_access(far, peer, kind);
+            member.note_access(kind);
             return Ok((peer, Header { context: far.at as u64, ..header }));
         };
         let place = self.teach(peer, layout)?;
         let extended = ExtendedHeader::EMPTY.with(far.at as u64).with(*count).with(place as u64);
         self.post(peer, OutboundRma::bare(HeaderKind::RmaOpen, source, i32::from(writes), extended));
-        self.note_access(far, peer, kind);
+        if let Some(member) = self.member_state(far.window, peer) {
+            member.note_access(kind);
+        }
         Ok((peer, Header { flags: FLAG_OPENED, ..header }))
     }
 
@@ -161,22 +163,6 @@ impl<T: Transport> Engine<T> {
         let is_plain = far.shape.is_none() && !here.is_empty() && here.as_contiguous().is_some();
         let start = memory.start.wrapping_add(far.at as u64);
         is_plain.then_some((peer, WindowMemory { start, ..memory }))
-    }
-
-    /// The process of a rank, and what it calls the window.
-    pub(super) fn member_of(&mut self, far: &Far) -> Option<(Peer, u32)> {
-        let window = self.core.rma.get().windows.get_mut(far.window)?;
-        let number = window.numbers.of_rank(far.rank)?;
-        let peer = window.group.as_ref()?.peer(far.rank)?;
-        window.member(peer)?;
-        Some((peer, number))
-    }
-
-    /// What comes back says by itself that it has been done; all else has to be asked for.
-    fn note_access(&mut self, far: &Far, peer: Peer, kind: HeaderKind) {
-        if let Some(member) = self.member_state(far.window, peer) {
-            member.unasked += u64::from(matches!(kind, HeaderKind::RmaPut | HeaderKind::RmaCombine));
-        }
     }
 
     pub(super) fn member_state(&mut self, window: WindowId, peer: Peer) -> Option<&mut WindowMember> {

@@ -15,8 +15,7 @@ impl<T: Transport> Engine<T> {
     /// Tells a rank of a window something. A flush of no accesses needs no message.
     pub fn synchronize(&mut self, window: WindowId, rank: u32, sync: Sync) {
         let far = Far { window, rank, at: 0, shape: None };
-        let Some((peer, number)) = self.member_of(&far) else { return };
-        let Some(member) = self.member_state(window, peer) else { return };
+        let Some((peer, number, member)) = self.core.rma.get().target(&far) else { return };
         match sync {
             Sync::Flush if member.unasked == 0 => return,
             Sync::Flush | Sync::Unlock(_) => {

@@ -1,12 +1,14 @@
 //! What a process knows of its windows, of their ranks, and of accesses that are arriving.
 
-use super::access::{AccessFault, LockKind, RefusedAccess, Sync, TargetRefusal};
+use super::access::{AccessFault, Far, LockKind, RefusedAccess, Sync, TargetRefusal};
 use super::exposed::ExposedWindow;
 use crate::group::Group;
 use crate::limits::LAYOUTS_MAX;
 use crate::matching::Mixer;
 use crate::slab::{Id, Slab};
+use crate::wire::HeaderKind;
 use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 use std::hash::BuildHasherDefault;
 use std::sync::Arc;
 use tern_mem::{Layout, UserBuf};
@@ -147,11 +149,13 @@ pub(crate) struct WindowMember {
 impl EngineWindow {
     /// What is known of a process that is a rank of the window.
     pub(crate) fn member(&mut self, peer: Peer) -> Option<&mut WindowMember> {
-        if !self.members.contains_key(&peer) {
-            let rank = self.group.as_ref()?.rank_of(peer)?;
-            self.members.insert(peer, WindowMember { rank, ..WindowMember::default() });
+        match self.members.entry(peer) {
+            Entry::Occupied(member) => Some(member.into_mut()),
+            Entry::Vacant(place) => {
+                let rank = self.group.as_ref()?.rank_of(peer)?;
+                Some(place.insert(WindowMember { rank, ..WindowMember::default() }))
+            }
         }
-        self.members.get_mut(&peer)
     }
 }
 
@@ -162,9 +166,24 @@ impl Rma {
         Some((id, self.windows.get_mut(id).filter(|_| id.raw() == window)?.member(peer)?))
     }
 
+    /// The process of a rank that is accessed, what it calls the window, and what is known of it there.
+    pub(crate) fn target(&mut self, far: &Far) -> Option<(Peer, u32, &mut WindowMember)> {
+        let window = self.windows.get_mut(far.window)?;
+        let number = window.numbers.of_rank(far.rank)?;
+        let peer = window.group.as_ref()?.peer(far.rank)?;
+        Some((peer, number, window.member(peer)?))
+    }
+
     /// What this rank exposes to a peer in a window.
     pub(crate) fn exposed(&self, id: Id) -> Option<&dyn ExposedWindow> {
         self.windows.get(id)?.exposed.as_deref()
+    }
+}
+
+impl WindowMember {
+    /// This rank accesses its memory. What comes back says by itself that it has been done; all else has to be asked for.
+    pub(super) fn note_access(&mut self, kind: HeaderKind) {
+        self.unasked += u64::from(matches!(kind, HeaderKind::RmaPut | HeaderKind::RmaCombine));
     }
 }
 

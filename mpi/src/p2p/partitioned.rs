@@ -15,6 +15,7 @@ use std::ffi::c_int;
 use tern_abi::*;
 use tern_engine::partitioned::{Division, Round};
 use tern_engine::{PartitionedId, Pattern, ReadyError, Status};
+use tern_transport::ticks::ticks;
 
 /// A partitioned request.
 #[derive(Debug)]
@@ -252,23 +253,6 @@ impl PartitionedRequest {
             PartitionedSide::ReceiveFromNone => Round::Over(from_none()),
         }
     }
-}
-
-/// The processor's clock: some nanoseconds to read, and a third of one or so for each tick.
-#[cfg(target_arch = "x86_64")]
-#[inline(always)]
-fn ticks() -> u64 {
-    // SAFETY: every processor of this architecture has the counter, and Linux lets programs read it.
-    unsafe { std::arch::x86_64::_rdtsc() }
-}
-
-/// The system's clock, as fine.
-#[cfg(not(target_arch = "x86_64"))]
-fn ticks() -> u64 {
-    use std::sync::LazyLock;
-    use std::time::Instant;
-    static START: LazyLock<Instant> = LazyLock::new(Instant::now);
-    3 * START.elapsed().as_nanos() as u64
 }
 
 fn from_none() -> Status {

@@ -35,7 +35,7 @@ enum ElementReach {
     /// The kernel copies from and to this process.
     Kernel(u32),
     /// By messages.
-    Message(Box<Far>),
+    Message(Far),
 }
 
 impl TargetElements {
@@ -56,7 +56,7 @@ impl TargetElements {
         let reach = match (pid, window.far) {
             (Some(pid), _) => ElementReach::Kernel(pid),
             (None, Some(far)) if window.is_far(target) => {
-                ElementReach::Message(Box::new(aim((far, target), &buffer, base, elements, committed)))
+                ElementReach::Message(aim((far, target), &buffer, base, elements, committed))
             }
             _ => ElementReach::Mapped,
         };

@@ -2,20 +2,20 @@
 //!
 //! A message goes at once, and so does the second: a program that sends two and computes has lost nothing. Whoever sends more
 //! to one peer within microseconds, and looks for nothing in between, is sending many. What has been gathered goes with the
-//! next poll, when it is enough, or with the first send that comes later than [`GATHER_US_MAX`]. Where no call follows, the
+//! next poll, when it is enough, or with the first send that comes later than [`GATHER_TICKS_MAX`]. Where no call follows, the
 //! rank has a unsent, to which a thread of the library sees.
 
-use std::time::{Duration, Instant};
+use tern_transport::ticks::ticks;
 
-use crate::limits::{GATHER_FRAMES_MAX, GATHER_PAYLOAD_BYTES_MAX, GATHER_US_MAX, SENDS_AT_ONCE};
+use crate::limits::{GATHER_FRAMES_MAX, GATHER_PAYLOAD_BYTES_MAX, GATHER_TICKS_MAX, SENDS_AT_ONCE};
 
 /// The frames to one peer that could have been written and wait for others.
 #[derive(Default)]
 pub(crate) struct Gather {
     /// Sends since the last poll.
     run: u32,
-    /// When the last of them was written, once there are several.
-    written: Option<Instant>,
+    /// When the last of them was written, in ticks, once there are several.
+    written: Option<u64>,
     waiting: u32,
 }
 
@@ -30,7 +30,7 @@ impl Gather {
     #[inline]
     pub(crate) fn takes(&mut self, payload: usize) -> bool {
         self.run = self.run.saturating_add(1);
-        self.run >= SENDS_AT_ONCE && self.takes_at(payload, Instant::now())
+        self.run >= SENDS_AT_ONCE && self.takes_at(payload, ticks())
     }
 
     /// Whether another frame, or a poll, soon follows the next one: then that waits, as if many had come before it. If not, it goes at once,
@@ -38,13 +38,13 @@ impl Gather {
     pub(crate) fn expect(&mut self, more: bool) {
         match more {
             true if self.is_open() => {}
-            true => (self.run, self.written) = (SENDS_AT_ONCE, Some(Instant::now())),
+            true => (self.run, self.written) = (SENDS_AT_ONCE, Some(ticks())),
             false => self.run = 0,
         }
     }
 
-    fn takes_at(&mut self, payload: usize, now: Instant) -> bool {
-        let soon = |written: Instant| now.duration_since(written) < Duration::from_micros(GATHER_US_MAX);
+    fn takes_at(&mut self, payload: usize, now: u64) -> bool {
+        let soon = |written: u64| now.wrapping_sub(written) < GATHER_TICKS_MAX;
         let waits = self.run > SENDS_AT_ONCE
             && payload <= GATHER_PAYLOAD_BYTES_MAX
             && self.waiting < GATHER_FRAMES_MAX
@@ -70,12 +70,12 @@ impl Gather {
 mod tests {
     use super::*;
 
-    /// Sends of short messages at these microseconds: which of them wait.
+    /// Sends of short messages at these ticks: which of them wait.
     fn waits(at: &[u64]) -> Vec<bool> {
-        let (mut gather, start) = (Gather::default(), Instant::now());
-        let send = |us: &u64| {
+        let mut gather = Gather::default();
+        let send = |tick: &u64| {
             gather.run += 1;
-            gather.run >= SENDS_AT_ONCE && gather.takes_at(8, start + Duration::from_micros(*us))
+            gather.run >= SENDS_AT_ONCE && gather.takes_at(8, *tick)
         };
         at.iter().map(send).collect()
     }
@@ -87,9 +87,9 @@ mod tests {
 
     #[test]
     fn what_comes_later_goes_with_all_that_wait() {
-        let late = 1 + GATHER_US_MAX;
+        let late = 1 + GATHER_TICKS_MAX;
         assert_eq!(waits(&[0, 1, 2, late, late + 1]), [false, false, true, false, true]);
-        assert_eq!(waits(&[0, 1000, 2000, 3000]), [false; 4]);
+        assert_eq!(waits(&[0, late, 2 * late, 3 * late]), [false; 4]);
     }
 
     #[test]
@@ -101,13 +101,13 @@ mod tests {
 
     #[test]
     fn a_long_message_takes_along_what_waits() {
-        let mut gather = Gather { run: 5, waiting: 3, written: Some(Instant::now()) };
+        let mut gather = Gather { run: 5, waiting: 3, written: Some(ticks()) };
         assert!(!gather.takes(GATHER_PAYLOAD_BYTES_MAX + 1) && !gather.is_open());
     }
 
     #[test]
     fn a_poll_ends_it() {
-        let mut gather = Gather { run: 5, waiting: 3, written: Some(Instant::now()) };
+        let mut gather = Gather { run: 5, waiting: 3, written: Some(ticks()) };
         assert!(gather.end() && !gather.is_open() && !gather.end());
         assert!(!gather.takes(8) && !gather.takes(8));
     }

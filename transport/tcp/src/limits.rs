@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 pub use tern_transport::limits::*;
+use tern_transport::ticks::TICKS_PER_NS;
 
 /// Payload bytes of a frame at most: what is sent without a copy to one frame.
 pub const FRAME_PAYLOAD_BYTES_MAX: u32 = 1 << 30;
@@ -33,8 +34,8 @@ pub const BLOCK_BYTES_TCP: usize = 16 * 1024;
 /// Messages to one peer that go at once, without a poll in between: a message, and one that belongs to it.
 pub const SENDS_AT_ONCE: u32 = 2;
 
-/// Microseconds that a gathered frame waits for the next one while the program goes on sending: a few system calls' time.
-pub const GATHER_US_MAX: u64 = 20;
+/// Ticks that a gathered frame waits for the next one while the program goes on sending: a few system calls' time, some 20 µs.
+pub const GATHER_TICKS_MAX: u64 = 20_000 * TICKS_PER_NS;
 
 /// Frames that are gathered at most: one system call for so many is nearly none for each.
 pub const GATHER_FRAMES_MAX: u32 = 64;
