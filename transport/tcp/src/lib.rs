@@ -7,7 +7,7 @@
 //! | part | file |
 //! |---|---|
 //! | the bytes of a frame | `frame.rs` |
-//! | what is sent and not yet acknowledged | `outbox.rs` |
+//! | what is sent and not yet acknowledged | `outbox.rs`, `heads.rs` |
 //! | short frames that wait for each other | `gather.rs` |
 //! | from the socket to where it lands | `inbox.rs`, `partial_read.rs` |
 //! | the mutual proof of the job's secret | `handshake.rs`, `greeting.rs` |
@@ -37,6 +37,7 @@ mod frame;
 mod gather;
 mod greeting;
 mod handshake;
+mod heads;
 mod housekeeping;
 mod identity;
 mod inbox;

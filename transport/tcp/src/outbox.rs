@@ -10,6 +10,7 @@ use tern_mem::{BadMemory, IoVec, UserBuf};
 
 use super::cause::{ErrorNumberCause, is_transient};
 use super::frame::{FrameKind, FrameRepr, HEADER_BYTES, HeaderBytes, PAD_BYTES};
+use super::heads::{HeadSpan, Heads};
 use super::wire::{Wire, piece};
 use crate::limits::{
     FRAME_COST_BYTES, GATHER_PIECES_MAX, INLINE_PAYLOAD_BYTES_MAX, KEPT_BYTES_MAX, PADDED_BYTES_MIN,
@@ -18,10 +19,7 @@ use crate::limits::{
 use tern_transport::config::Checksum;
 use tern_transport::{AM_INLINE_BYTES_MAX, Am, Token, TransferError};
 
-/// Bytes of a frame that lie together: header, extended header and, of a short message, all of the payload.
-const HEAD_BYTES_MAX: usize = HEADER_BYTES + PAD_BYTES + AM_INLINE_BYTES_MAX;
-const _: () = assert!(AM_INLINE_BYTES_MAX <= INLINE_PAYLOAD_BYTES_MAX && HEAD_BYTES_MAX <= u8::MAX as usize);
-const _: () = assert!(HEADER_BYTES + INLINE_PAYLOAD_BYTES_MAX <= HEAD_BYTES_MAX);
+const _: () = assert!(AM_INLINE_BYTES_MAX <= INLINE_PAYLOAD_BYTES_MAX);
 
 /// Counted as kept while a buffer that could not be read is not told of: nothing is taken until then, and no send has to ask.
 const NO_ROOM_BYTES: usize = KEPT_BYTES_MAX;
@@ -29,6 +27,7 @@ const NO_ROOM_BYTES: usize = KEPT_BYTES_MAX;
 /// The frames to one peer.
 pub(crate) struct TcpOutbox {
     frames: VecDeque<QueuedFrame>,
+    heads: Heads,
     /// The number of the first of them.
     first: u64,
     /// How many are wholly written to the present connection.
@@ -59,8 +58,8 @@ pub(crate) struct TcpOutbox {
 pub(crate) type EndedZeroCopy = (Token, Result<(), TransferError>);
 
 struct QueuedFrame {
-    head: [u8; HEAD_BYTES_MAX],
-    head_len: u8,
+    /// Header, extended header and, of a short message, all of the payload.
+    head: HeadSpan,
     body: FrameBody,
 }
 
@@ -108,7 +107,7 @@ impl QueuedFrame {
     }
 
     fn len(&self) -> usize {
-        usize::from(self.head_len) + self.body_len()
+        self.head.len() + self.body_len()
     }
 
     /// What the frame takes of [`KEPT_BYTES_MAX`]. What is sent without a copy takes no memory here.
@@ -120,37 +119,59 @@ impl QueuedFrame {
     }
 
     /// The header says that no payload follows.
-    fn void_head(&mut self) {
-        let repr = HeaderBytes::first(&self.head).and_then(|packet| packet.parse().ok());
+    fn void_head(&mut self, heads: &mut Heads) {
+        let head = heads.pieces(self.head, 0).concat();
+        let repr = HeaderBytes::first(&head).and_then(|packet| packet.parse().ok());
         if let Some(repr) = repr {
-            self.head[..HEADER_BYTES].copy_from_slice(&repr.voided().bytes());
-            self.head_len = HEADER_BYTES as u8;
+            heads.replace(&mut self.head, &repr.voided().bytes());
         }
     }
 
-    /// Describes the bytes from `skip` on. Answers how many pieces were filled in, and whether they reach the end.
-    fn pieces(&self, skip: usize, out: &mut [IoVec]) -> (usize, bool) {
-        let head = &self.head[..usize::from(self.head_len)];
-        let mut filled = 0;
-        if skip < head.len() {
-            out[0] = piece(&head[skip..]);
-            filled = 1;
+    /// Adds the bytes from `skip` on. Answers whether all found room.
+    #[inline]
+    fn add_to(&self, pieces: &mut Pieces<'_>, heads: &Heads, skip: usize) -> bool {
+        let in_head = skip.min(self.head.len());
+        let head = heads.pieces(self.head, in_head);
+        if !head.into_iter().all(|part| part.is_empty() || pieces.add(piece(part))) {
+            return false;
         }
-        let skip = skip.saturating_sub(head.len());
-        let Some(room) = out.get_mut(filled..).filter(|room| !room.is_empty()) else {
-            return (filled, self.body_len() == 0);
-        };
+        let skip = skip - in_head;
         match &self.body {
-            FrameBody::None | FrameBody::Void { .. } => (filled, true),
-            FrameBody::Kept(bytes) => {
-                room[0] = piece(&bytes[skip..]);
-                (filled + 1, true)
-            }
+            FrameBody::None | FrameBody::Void { .. } => true,
+            FrameBody::Kept(bytes) => pieces.add(piece(&bytes[skip..])),
             FrameBody::Users { buf, offset, len, .. } => {
-                let (pieces, bytes) = buf.iovecs(offset + skip, len - skip, room);
-                (filled + pieces, bytes == len - skip)
+                let (filled, bytes) = buf.iovecs(offset + skip, len - skip, pieces.room());
+                pieces.filled += filled;
+                bytes == len - skip
             }
         }
+    }
+}
+
+/// Pieces of memory for one system call.
+struct Pieces<'a> {
+    all: &'a mut [IoVec],
+    filled: usize,
+}
+
+impl Pieces<'_> {
+    /// Adds a piece, if there is room for it. One that begins where the last one ends makes that longer.
+    #[inline]
+    fn add(&mut self, piece: IoVec) -> bool {
+        if let Some(last) = self.all[..self.filled].last_mut()
+            && last.base + last.len == piece.base
+        {
+            last.len += piece.len;
+            return true;
+        }
+        let Some(next) = self.all.get_mut(self.filled) else { return false };
+        *next = piece;
+        self.filled += 1;
+        true
+    }
+
+    fn room(&mut self) -> &mut [IoVec] {
+        &mut self.all[self.filled..]
     }
 }
 
@@ -158,6 +179,7 @@ impl TcpOutbox {
     pub(crate) fn new(checksum: Checksum, encrypts: bool) -> Self {
         TcpOutbox {
             frames: VecDeque::new(),
+            heads: Heads::default(),
             first: 0,
             written: 0,
             offset: 0,
@@ -222,7 +244,7 @@ impl TcpOutbox {
     /// Adds a message. Unless it is sent without a copy, [`TcpOutbox::settle`] must follow before the caller returns
     /// its memory.
     pub(crate) fn push(&mut self, am: &Am<'_>, ack: u64, zero_copy: Option<ZeroCopy>) {
-        let (mut head, payload_len) = ([0; HEAD_BYTES_MAX], am.payload_len());
+        let (mut beside, payload_len) = ([0; INLINE_PAYLOAD_BYTES_MAX], am.payload_len());
         // What is sent without a copy stays where it is, however short: its end must be told.
         let all = zero_copy.is_none() && payload_len <= INLINE_PAYLOAD_BYTES_MAX;
         let inline = if all { payload_len } else { am.extended.len() };
@@ -237,18 +259,19 @@ impl TcpOutbox {
             seq: self.next() as u32,
             ack: ack as u32,
         };
-        let (payload_at, body_at) = (repr.payload_at(), repr.payload_at() + inline);
-        // SAFETY: the head has room for the `inline` bytes there.
-        unsafe { am.write_payload(head[payload_at..body_at].as_mut_ptr(), 0, inline) };
+        let beside = &mut beside[..inline];
+        // SAFETY: there is room for the `inline` bytes.
+        unsafe { am.write_payload(beside.as_mut_ptr(), 0, inline) };
         let body = if all { FrameBody::None } else { self.body(am, zero_copy) };
         let is_void = matches!(body, FrameBody::Void { .. });
         if !is_void {
-            repr.sum = self.sum(&head[payload_at..body_at], &body);
+            repr.sum = self.sum(beside, &body);
         }
-        head[..HEADER_BYTES].copy_from_slice(&repr.bytes());
-        let mut frame = QueuedFrame { head, head_len: body_at as u8, body };
+        let pad = &[0; PAD_BYTES][..repr.payload_at() - HEADER_BYTES];
+        let head = self.heads.append([&repr.bytes(), pad, beside]);
+        let mut frame = QueuedFrame { head, body };
         if is_void {
-            frame.void_head();
+            frame.void_head(&mut self.heads);
         }
         self.kept += frame.cost();
         self.zero_copies += usize::from(matches!(zero_copy, Some(ZeroCopy(Some(_)))));
@@ -339,7 +362,7 @@ impl TcpOutbox {
         }
         while self.has_unwritten() {
             let mut pieces = [IoVec::default(); GATHER_PIECES_MAX];
-            let filled = self.gather(&mut pieces);
+            let filled = self.gather(Pieces { all: &mut pieces, filled: 0 });
             let total: usize = pieces[..filled].iter().map(|piece| piece.len).sum();
             // SAFETY: the pieces lie in frames that live during the call, or in users' memory that is sent without a copy.
             match unsafe { wire.write(&pieces[..filled]) } {
@@ -372,7 +395,7 @@ impl TcpOutbox {
         self.kept -= frame.cost();
         let FrameBody::Users { zero_copy, .. } = frame.body else { return Err(error) };
         frame.body = FrameBody::Void { bad, zero_copy };
-        frame.void_head();
+        frame.void_head(&mut self.heads);
         self.kept += frame.cost();
         if zero_copy.is_none() {
             self.untold = Some(bad);
@@ -397,17 +420,20 @@ impl TcpOutbox {
         })
     }
 
-    /// The usual case: one frame, of two pieces at most. `None` if it is another, or not all of it was taken.
+    /// The usual case: one frame, of three pieces at most. `None` if it is another, or not all of it was taken.
     #[inline]
     fn write_one(&mut self, wire: &mut impl Wire) -> io::Result<Option<Written>> {
         if self.written + 1 != self.frames.len() || self.offset != 0 || self.note.is_some() {
             return Ok(None);
         }
         let Some(frame) = self.frames.back() else { return Ok(None) };
-        let mut pieces = [IoVec::default(); 2];
-        let (filled, true) = frame.pieces(0, &mut pieces) else { return Ok(None) };
+        let mut pieces = [IoVec::default(); 3];
+        let mut pieces = Pieces { all: &mut pieces, filled: 0 };
+        if !frame.add_to(&mut pieces, &self.heads, 0) {
+            return Ok(None);
+        }
         // SAFETY: the pieces lie in a frame that lives during the call, or in users' memory that is sent without a copy.
-        match unsafe { wire.write(&pieces[..filled]) } {
+        match unsafe { wire.write(&pieces.all[..pieces.filled]) } {
             Ok(bytes) if bytes == frame.len() => {
                 self.written += 1;
                 Ok(Some(Written::All))
@@ -422,31 +448,28 @@ impl TcpOutbox {
         }
     }
 
-    fn gather(&self, pieces: &mut [IoVec; GATHER_PIECES_MAX]) -> usize {
-        let (mut filled, mut skip, mut from) = (0, self.offset, self.written);
+    /// Fills in what is to be written next; answers how many pieces that are.
+    fn gather(&self, mut pieces: Pieces<'_>) -> usize {
+        let (mut skip, mut from) = (self.offset, self.written);
         if let Some(note) = &self.note {
             if skip > 0 {
                 // The frame that has begun comes first.
-                let (count, whole) = self.frames[from].pieces(skip, &mut pieces[..]);
-                if !whole || count == pieces.len() {
-                    return count;
+                if !self.frames[from].add_to(&mut pieces, &self.heads, skip) {
+                    return pieces.filled;
                 }
-                (filled, skip, from) = (count, 0, from + 1);
+                (skip, from) = (0, from + 1);
             }
-            pieces[filled] = piece(&note.bytes[note.offset..]);
-            filled += 1;
+            if !pieces.add(piece(&note.bytes[note.offset..])) {
+                return pieces.filled;
+            }
         }
         for frame in self.frames.range(from..) {
-            if filled == pieces.len() {
+            if !frame.add_to(&mut pieces, &self.heads, skip) {
                 break;
             }
-            let (count, whole) = frame.pieces(skip, &mut pieces[filled..]);
-            (filled, skip) = (filled + count, 0);
-            if !whole {
-                break;
-            }
+            skip = 0;
         }
-        filled
+        pieces.filled
     }
 
     /// So many bytes more are written.
@@ -512,6 +535,7 @@ impl TcpOutbox {
                 _ => {}
             }
         }
+        self.heads.forget_before(self.frames.front().map(|frame| frame.head));
         self.first += count as u64;
         self.written = self.written.saturating_sub(count);
     }
