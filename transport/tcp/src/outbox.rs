@@ -244,7 +244,8 @@ impl TcpOutbox {
     /// Adds a message. Unless it is sent without a copy, [`TcpOutbox::settle`] must follow before the caller returns
     /// its memory.
     pub(crate) fn push(&mut self, am: &Am<'_>, ack: u64, zero_copy: Option<ZeroCopy>) {
-        let (mut beside, payload_len) = ([0; INLINE_PAYLOAD_BYTES_MAX], am.payload_len());
+        let (mut bytes, payload_len) = ([0; HEADER_BYTES + INLINE_PAYLOAD_BYTES_MAX], am.payload_len());
+        let (header, beside) = bytes.split_at_mut(HEADER_BYTES);
         // What is sent without a copy stays where it is, however short: its end must be told.
         let all = zero_copy.is_none() && payload_len <= INLINE_PAYLOAD_BYTES_MAX;
         let inline = if all { payload_len } else { am.extended.len() };
@@ -267,8 +268,13 @@ impl TcpOutbox {
         if !is_void {
             repr.sum = self.sum(beside, &body);
         }
-        let pad = &[0; PAD_BYTES][..repr.payload_at() - HEADER_BYTES];
-        let head = self.heads.append([&repr.bytes(), pad, beside]);
+        header.copy_from_slice(&repr.bytes());
+        let head = match repr.padded {
+            false => self.heads.append([&bytes[..HEADER_BYTES + inline]]),
+            true => {
+                self.heads.append([&bytes[..HEADER_BYTES], &[0; PAD_BYTES], &bytes[HEADER_BYTES..][..inline]])
+            }
+        };
         let mut frame = QueuedFrame { head, body };
         if is_void {
             frame.void_head(&mut self.heads);
