@@ -69,8 +69,9 @@ pub struct ShmComm<L = SharedLines> {
     mark: u64,
     /// The last one that this rank has told the others of.
     told: Cell<u64>,
-    /// Sync steps and eager steps begun in it.
-    steps: u64,
+    /// Sync steps and eager steps begun in it. Shorter than the count below it: a compiler that added to both by one instruction would wait
+    /// for this one's last store, and the flag stored before it, to leave the processor.
+    steps: u32,
     /// Sync steps begun in all calls.
     sync_steps: u64,
     /// So many had been begun before this call.
@@ -347,7 +348,7 @@ impl<L: Lines> ShmComm<L> {
     #[inline]
     pub fn begin_eager(&mut self) -> EagerStep {
         let count = self.step();
-        let slot = (self.calls + self.steps) as usize % EAGER_SLOTS;
+        let slot = (self.calls + u64::from(self.steps)) as usize % EAGER_SLOTS;
         // A rank is at most so many calls ahead of another, whatever these were.
         let free_at = std::mem::replace(&mut self.eager_slots[slot], count)
             .max(self.first_step(EAGER_SLOTS as u64 - 1));
@@ -359,7 +360,7 @@ impl<L: Lines> ShmComm<L> {
     #[inline]
     pub fn begin_eager_payload(&mut self) -> EagerStep {
         let count = self.step();
-        let flag = (self.calls + self.steps) as usize % EAGER_PAYLOADS;
+        let flag = (self.calls + u64::from(self.steps)) as usize % EAGER_PAYLOADS;
         let free_at = std::mem::replace(&mut self.eager_payloads[flag], count)
             .max(self.first_step(EAGER_PAYLOADS as u64 - 1));
         EagerStep { count, place: EAGER_SLOTS + flag, free_at }

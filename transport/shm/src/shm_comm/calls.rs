@@ -79,7 +79,7 @@ impl<L: Lines> ShmComm<L> {
     #[inline]
     pub(super) fn step(&mut self) -> u64 {
         self.steps += 1;
-        self.calls << STEP_BITS | self.steps
+        self.calls << STEP_BITS | u64::from(self.steps)
     }
 
     /// The count of the call's step if it has no other.
