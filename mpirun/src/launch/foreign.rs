@@ -190,7 +190,10 @@ fn strange_alone(pid: u32) -> Option<String> {
     let (library, maker) = foreign(names)?;
     let path = loaded.iter().find(|path| path.ends_with(library))?;
     let said = words(&format!("process {pid} has loaded {path}"), maker);
-    Some(preload().map_or_else(|| said.clone(), |advice| format!("{said}. {advice}")))
+    Some(match preload() {
+        Some(advice) => format!("{said}. {advice}"),
+        None => said,
+    })
 }
 
 /// What helps where a script puts other folders before those of `mpirun`, as that of R does: a library of the wanted name is there already.
@@ -229,6 +232,19 @@ mod tests {
         assert_eq!(foreign(&["libc.so.6", "libmpi.so.40"]), Some(("libmpi.so.40", "Open MPI")));
         assert_eq!(foreign(&["libmpi_abi.so.1", "libmpi.so.40"]), None);
         assert_eq!(foreign(&["libmpi.so.12"]), None);
+    }
+
+    #[test]
+    fn pauses_between_looks_grow_with_the_time_that_has_passed() {
+        let began = Instant::now();
+        let mut lookout = Lookout { ranks: Vec::new(), began, next: None };
+        let mut next = |after_ms: u64| {
+            let now = began + Duration::from_millis(after_ms);
+            assert_eq!(lookout.look(now), None);
+            lookout.due().map(|next| next.duration_since(now).as_millis())
+        };
+        assert_eq!([30, 200, 800, 8000].map(&mut next), [30, 30, 100, 1000].map(Some));
+        assert_eq!(next(64_000), None);
     }
 
     #[test]
