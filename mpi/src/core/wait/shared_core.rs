@@ -4,7 +4,7 @@
 //! on one core and leave the other idle. Each gives its core away in every wait, so neither sleeps, and only the scheduler's next
 //! balance parts them, 10 to 30 ms later. Until then each message takes 5 µs.
 
-use crate::limits::{LEAVES_APART_MAX, LEAVES_APART_MIN, SHARED_CORE_WAITS_PER_LOOK};
+use crate::limits::{LEAVES_APART_MAX, LEAVES_APART_MIN, SHARED_CORE_TURNS, SHARED_CORE_WAITS_PER_LOOK};
 use std::mem::MaybeUninit;
 use std::time::{Duration, Instant};
 
@@ -12,6 +12,8 @@ use std::time::{Duration, Instant};
 pub(crate) struct CoreSharing {
     /// Such waits since the last look.
     waits: u32,
+    /// Waits from one look to the next; 0 until it is known.
+    per_look: u32,
     /// How often others had taken the core from this thread at the last look.
     taken: Option<u64>,
     /// This rank does not leave a core again before.
@@ -23,15 +25,18 @@ pub(crate) struct CoreSharing {
 impl CoreSharing {
     /// Nothing is known yet.
     pub(crate) const fn new() -> CoreSharing {
-        CoreSharing { waits: 0, taken: None, next: None, apart: LEAVES_APART_MIN }
+        CoreSharing { waits: 0, per_look: 0, taken: None, next: None, apart: LEAVES_APART_MIN }
     }
 
     /// What was waited for came once this core was given away, again. Whether this rank has gone to another core for it.
     #[cold]
     #[inline(never)]
     pub(super) fn note(&mut self) -> bool {
+        if self.per_look == 0 {
+            self.per_look = waits_per_look(std::process::id());
+        }
         self.waits += 1;
-        if self.waits < SHARED_CORE_WAITS_PER_LOOK {
+        if self.waits < self.per_look {
             return false;
         }
         let is_shared = self.look(times_taken());
@@ -53,6 +58,12 @@ impl CoreSharing {
         self.apart = (2 * self.apart).min(LEAVES_APART_MAX);
         true
     }
+}
+
+/// Of two ranks that wait for each other on one core, both see the same. If both left, they would meet on the other core: so they look at
+/// different times, and who looks later finds itself alone.
+fn waits_per_look(pid: u32) -> u32 {
+    SHARED_CORE_WAITS_PER_LOOK * (1 + pid % SHARED_CORE_TURNS)
 }
 
 /// How often others have had the core while this thread could have gone on, a yield included.
@@ -81,6 +92,14 @@ mod tests {
         assert!(look(16, 1016));
         assert!(!look(16, 1031), "in one wait nobody came");
         assert!(look(16, 1050));
+    }
+
+    #[test]
+    fn ranks_that_were_started_one_after_the_other_look_at_different_times() {
+        for pid in 1000..1100 {
+            assert_ne!(waits_per_look(pid), waits_per_look(pid + 1));
+            assert_ne!(waits_per_look(pid), waits_per_look(pid + 2));
+        }
     }
 
     #[test]
