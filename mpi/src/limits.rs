@@ -36,8 +36,11 @@ pub(crate) const SPIN_POLLS_MIN: u32 = 64;
 /// Waits that end after a yield, though they spin least, before a rank asks whether it shares its core: a fiftieth of their time.
 pub(crate) const SHARED_CORE_WAITS_PER_LOOK: u32 = 16;
 
-/// Other ranks ask after twice as many, and so on, up to so many times as many: some 0.5 ms.
+/// Ranks leave a shared core after two such questions, after three, and so on, of so many numbers: within 0.5 ms.
 pub(crate) const SHARED_CORE_TURNS: u32 = 5;
+
+/// Yields before a rank sleeps that is about to leave the core that it shares, or whose peer is: some 200 µs where nobody else needs it.
+pub(crate) const SHARED_CORE_YIELDS: u32 = 512;
 
 /// How long a rank stays on a core before it leaves the next one that it shares, at first. The scheduler's own balance takes longer.
 pub(crate) const LEAVES_APART_MIN: Duration = Duration::from_millis(4);

@@ -341,6 +341,7 @@ impl<T> WaitPatience<T> {
             }
         } else if process.waiting.spin_polls_max < process.waiting.spin_polls_most {
             process.waiting.spin_polls_max *= 2;
+            process.waiting.shared_core.forget();
         }
         self.spin_polls_max = process.waiting.spin_polls_max;
     }
@@ -422,10 +423,12 @@ impl<T> WaitPatience<T> {
         event: &mut impl WaitEvent<News = T>,
     ) -> LockGuard {
         let yields_max = if self.peer.is_some() { LISTENING_YIELDS_MAX } else { process.waiting.yields_max };
-        if self.yields < yields_max + event.more_yields() && process.waiting.yielding.is_worth_it() {
+        let more_yields = event.more_yields() + process.waiting.shared_core.more_yields();
+        if self.yields < yields_max + more_yields && process.waiting.yielding.is_worth_it() {
             self.yields += 1;
             return give_core_away(process);
         }
+        process.waiting.shared_core.forget();
         let mut process = self.sleep(process, event);
         process.waiting.sleepers -= 1;
         count_waits(1);

@@ -4,7 +4,9 @@
 //! on one core and leave the other idle. Each gives its core away in every wait, so neither sleeps, and only the scheduler's next
 //! balance parts them, 10 to 30 ms later. Until then each message takes 5 µs.
 
-use crate::limits::{LEAVES_APART_MAX, LEAVES_APART_MIN, SHARED_CORE_TURNS, SHARED_CORE_WAITS_PER_LOOK};
+use crate::limits::{
+    LEAVES_APART_MAX, LEAVES_APART_MIN, SHARED_CORE_TURNS, SHARED_CORE_WAITS_PER_LOOK, SHARED_CORE_YIELDS,
+};
 use std::mem::MaybeUninit;
 use std::time::{Duration, Instant};
 
@@ -12,8 +14,8 @@ use std::time::{Duration, Instant};
 pub(crate) struct CoreSharing {
     /// Such waits since the last look.
     waits: u32,
-    /// Waits from one look to the next; 0 until it is known.
-    per_look: u32,
+    /// Looks in a row that have found the core shared.
+    looks: u32,
     /// How often others had taken the core from this thread at the last look.
     taken: Option<u64>,
     /// This rank does not leave a core again before.
@@ -25,22 +27,35 @@ pub(crate) struct CoreSharing {
 impl CoreSharing {
     /// Nothing is known yet.
     pub(crate) const fn new() -> CoreSharing {
-        CoreSharing { waits: 0, per_look: 0, taken: None, next: None, apart: LEAVES_APART_MIN }
+        CoreSharing { waits: 0, looks: 0, taken: None, next: None, apart: LEAVES_APART_MIN }
     }
 
     /// What was waited for came once this core was given away, again. Whether this rank has gone to another core for it.
     #[cold]
     #[inline(never)]
     pub(super) fn note(&mut self) -> bool {
-        if self.per_look == 0 {
-            self.per_look = waits_per_look(std::process::id());
-        }
         self.waits += 1;
-        if self.waits < self.per_look {
+        if self.waits < SHARED_CORE_WAITS_PER_LOOK {
             return false;
         }
-        let is_shared = self.look(times_taken());
-        is_shared && self.may_leave(Instant::now()) && tern_job::leave_core()
+        self.looks = if self.look(times_taken()) { self.looks + 1 } else { 0 };
+        if self.looks < looks_to_leave(std::process::id()) || !self.may_leave(Instant::now()) {
+            return false;
+        }
+        self.looks = 0;
+        tern_job::leave_core()
+    }
+
+    /// Yields that a wait has more before it sleeps. Who shares a core is about to leave it, or the other rank is: a move takes 50 to 100 µs.
+    /// In a virtual machine the scheduler takes a core whose threads all sleep for one that is not to be had. It would wake this rank
+    /// on the core to which the other has gone.
+    pub(super) fn more_yields(&self) -> u32 {
+        if self.looks > 0 { SHARED_CORE_YIELDS } else { 0 }
+    }
+
+    /// Something was in time without a yield, or did not come before this rank slept: neither is so where two ranks wait for each other.
+    pub(super) fn forget(&mut self) {
+        self.looks = 0;
     }
 
     /// Whether others have had the core in each of the waits since the last look.
@@ -60,10 +75,10 @@ impl CoreSharing {
     }
 }
 
-/// Of two ranks that wait for each other on one core, both see the same. If both left, they would meet on the other core: so they look at
-/// different times, and who looks later finds itself alone.
-fn waits_per_look(pid: u32) -> u32 {
-    SHARED_CORE_WAITS_PER_LOOK * (1 + pid % SHARED_CORE_TURNS)
+/// Of two ranks that wait for each other on one core, both see the same. If both left, they would meet on the other core: so they leave after
+/// different numbers of looks, and who would leave later finds itself alone. All have looked once by then.
+fn looks_to_leave(pid: u32) -> u32 {
+    2 + pid % SHARED_CORE_TURNS
 }
 
 /// How often others have had the core while this thread could have gone on, a yield included.
@@ -95,10 +110,10 @@ mod tests {
     }
 
     #[test]
-    fn ranks_that_were_started_one_after_the_other_look_at_different_times() {
+    fn ranks_that_were_started_one_after_the_other_leave_at_different_times() {
         for pid in 1000..1100 {
-            assert_ne!(waits_per_look(pid), waits_per_look(pid + 1));
-            assert_ne!(waits_per_look(pid), waits_per_look(pid + 2));
+            assert_ne!(looks_to_leave(pid), looks_to_leave(pid + 1));
+            assert_ne!(looks_to_leave(pid), looks_to_leave(pid + 2));
         }
     }
 
