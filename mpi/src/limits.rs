@@ -1,6 +1,7 @@
 //! Constants of this room, each with its unit and its reason.
 
 use std::time::Duration;
+use tern_transport::ticks::TICKS_PER_NS;
 
 /// Looks at another rank's flag before a wait does other things between them, while ranks have cores of their own: some 0.3 µs.
 pub(crate) const LOOKS_AT_ONCE: u32 = 16;
@@ -282,9 +283,9 @@ pub(crate) const FLUSHES_PER_YIELD: u32 = 64;
 /// atomic instruction for each of so many elements longer.
 pub(crate) const MANY_BYTES_MIN: usize = 32 << 10;
 
-/// A program that does something else for so long between two partitions computes: each leaves at once then. Some 0.5 µs, in the ticks
-/// of a processor with 3 GHz. Whoever only makes partitions ready needs a tenth of that for each.
-pub(crate) const PARTITIONS_HURRY_TICKS: u64 = 1500;
+/// A program that does something else for so long between two partitions computes: each leaves at once then. Some 0.5 µs. Whoever
+/// only makes partitions ready needs a tenth of that for each.
+pub(crate) const PARTITIONS_HURRY_TICKS: u64 = 500 * TICKS_PER_NS;
 
 /// After so many partitions in a row without computation before them, only some of the next ones look at the clock, which takes a
 /// third of their time.

@@ -3,7 +3,7 @@
 //! A message goes at once, and so does the second: a program that sends two and computes has lost nothing. Whoever sends more
 //! to one peer within microseconds, and looks for nothing in between, is sending many. What has been gathered goes with the
 //! next poll, when it is enough, or with the first send that comes later than [`GATHER_TICKS_MAX`]. Where no call follows, the
-//! rank has a unsent, to which a thread of the library sees.
+//! rank has something unsent, to which a thread of the library sees.
 
 use tern_transport::ticks::ticks;
 
