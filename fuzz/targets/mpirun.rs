@@ -1,4 +1,4 @@
-//! What `mpirun` reads: messages of agents and of itself, PMI-1 of ranks, host files.
+//! What `mpirun` reads: messages of agents and of itself, PMI-1 of ranks, host files, rank files.
 
 #[path = "../driver.rs"]
 mod driver;
@@ -8,11 +8,12 @@ use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;
 
 pub use driver::Target;
+use tern_job::topology::MachineTopology;
 
 use crate::limits::PMI_STORE_BYTES_MAX;
 use crate::plan::allocation::{Allocation, nodelist};
-use crate::plan::hosts;
 use crate::plan::{App, JobPlan, PlanSettings};
+use crate::plan::{hosts, rankfile};
 use crate::poller::Poller;
 use crate::serve::pmi::{About, Pmi};
 use crate::tree::channel::ChannelInbox;
@@ -38,6 +39,13 @@ pub const TARGETS: &[Target] = &[
         name: "hostfile",
         run: hostfile,
         seeds: || vec![b"# two\na:4\nb slots=2 # large\n::1\n".to_vec(), b"c\n".to_vec()],
+    },
+    Target {
+        name: "rankfile",
+        run: rankfile,
+        seeds: || {
+            vec![b"rank 0=a slot=0:0-1,2;1:*\nrank 1=+n1 slot=p4 # b\n".to_vec(), b"rank 0=c\n".to_vec()]
+        },
     },
 ];
 
@@ -171,6 +179,21 @@ fn hostfile(bytes: &[u8]) {
     let Ok(hosts) = hosts::parse(text) else { return };
     for host in hosts::merge(hosts.into_iter()) {
         assert!(hosts::slots(&host) > 0 && !host.name.is_empty() && !host.name.starts_with('-'));
+    }
+}
+
+fn rankfile(bytes: &[u8]) {
+    let Ok(text) = std::str::from_utf8(bytes) else { return };
+    let Ok(places) = rankfile::parse(text) else { return };
+    assert!(!places.is_empty() && places.len() <= text.lines().count());
+    for place in &places {
+        if let Ok(host) = place.host(0, None) {
+            assert!(!host.name.is_empty() && !host.name.starts_with('-'));
+        }
+        let usable = MachineTopology::here();
+        if let Ok(own) = rankfile::processors_of(&usable, &place.slots, false) {
+            assert!(own.iter().all(|number| usable.processors().contains(number)));
+        }
     }
 }
 

@@ -165,6 +165,38 @@ fn directory_environment_and_arguments_arrive() {
 }
 
 #[test]
+fn a_rank_file_places_and_binds_ranks() {
+    let net = Net::new("rankfile");
+    let file = net.folder.path("ranks");
+    let first = rustix::thread::sched_getaffinity(None).unwrap();
+    let first = (0..rustix::thread::CpuSet::MAX_CPU).find(|&number| first.is_set(number)).unwrap();
+    std::fs::write(&file, format!("rank 0=b slot=p{first}\nrank 1=a slot=0\nrank 2=+n1\n")).unwrap();
+    let script = "echo $PMI_RANK $(grep Cpus_allowed_list /proc/self/status)";
+    let bound = |options: &[&str]| {
+        let outcome = net.run(&[options, &["--host", "a,b", "sh", "-c", script]].concat());
+        assert_eq!((outcome.status, outcome.stderr.as_str()), (0, ""));
+        outcome.sorted().into_iter().map(String::from).collect::<Vec<_>>()
+    };
+    let ranks = bound(&["--rankfile", &file]);
+    assert_eq!(ranks.len(), 3);
+    assert_eq!(ranks[0], format!("0 Cpus_allowed_list: {first}"));
+    assert_eq!(bound(&["--map-by", &format!("rankfile:file={file}")]), ranks);
+    let free = bound(&["--rankfile", &file, "--bind-to", "none"]);
+    assert_eq!(free[0][1..], ranks[2][1..]);
+    let map = net.run(&["--rf", &file, "--host", "a,b", "--dry-run", "true"]).stderr;
+    assert_eq!(map, "mpirun: host b: ranks 0,2\nmpirun: host a: rank 1\n");
+    for (text, words) in [
+        ("rank 0=c\n", "'c' of rank 0 is none of the hosts of the job: a, b"),
+        ("rank 0=a\nrank 1=b core=1\n", "line 2: 'rank 1=b core=1' is not understood"),
+        ("rank 0=a slot=4096\n", "rank 0: this host has no core 4096 that may be used: there are"),
+    ] {
+        std::fs::write(&file, text).unwrap();
+        let outcome = net.run(&["--rankfile", &file, "--host", "a,b", "true"]);
+        assert!(outcome.status != 0 && outcome.stderr.contains(words), "{outcome:?}");
+    }
+}
+
+#[test]
 fn standard_input_reaches_ranks_of_other_hosts() {
     let net = Net::new("stdin");
     let input: String = (0..50_000).map(|number| format!("{number}\n")).collect();

@@ -28,6 +28,9 @@ pub(crate) fn map_by(settings: &mut PlanSettings, value: &str) -> Result<(), Ref
         _ => 1,
     };
     let way = words.drain(..words.len().min(length)).collect::<Vec<_>>().join(":");
+    if way == "rankfile" {
+        return rankfile(settings, &words, value);
+    }
     if let Some(list) = way.strip_prefix("pe-list=") {
         return pe_list(settings, list, &words, value);
     }
@@ -36,6 +39,24 @@ pub(crate) fn map_by(settings: &mut PlanSettings, value: &str) -> Result<(), Ref
     settings.per_node_is_limit = way.starts_with("ppr:");
     settings.bind.set_order(order);
     words.into_iter().try_for_each(|word| modifier(settings, word, value))
+}
+
+/// Reads `rankfile:file=FILE`.
+fn rankfile(settings: &mut PlanSettings, words: &[&str], value: &str) -> Result<(), Refusal> {
+    let (files, others): (Vec<&str>, Vec<&str>) = words.iter().partition(|word| is_file(word));
+    if let Some(file) = files.first() {
+        settings.rankfile = Some(file["file=".len()..].into());
+    }
+    if settings.rankfile.is_none() {
+        return Err(Refusal::usage(format!(
+            "option --map-by: '{value}' does not name its file, as in rankfile:file=FILE"
+        )));
+    }
+    others.into_iter().try_for_each(|word| modifier(settings, word, value))
+}
+
+fn is_file(word: &str) -> bool {
+    word.get(..5).is_some_and(|start| start.eq_ignore_ascii_case("file="))
 }
 
 /// Reads `pe-list=0,2,4`: ranks share these processors, or, in order, each has one.
@@ -255,6 +276,8 @@ mod tests {
         assert_eq!(mapped("pe-list=0,2-3").unwrap().bind.cpus, [0, 2, 3]);
         assert_eq!(mapped("pe-list=0,2:ordered").unwrap().bind.lists, [vec![0], vec![2]]);
         assert!(mapped("pe-list=x").unwrap_err().to_string().contains("'x' in 'pe-list=x'"));
+        assert_eq!(mapped("rankfile:FILE=x/y:OVERSUBSCRIBE").unwrap().rankfile, Some("x/y".into()));
+        assert!(mapped("rankfile").unwrap_err().to_string().contains("rankfile:file=FILE"));
         assert_eq!(mapped("dist:eth0:PE=2").unwrap().bind.order, BindOrder::Near("eth0".into()));
         let mut settings = PlanSettings::default();
         bind_to(&mut settings, "core:REPORT:overload-allowed").unwrap();

@@ -216,6 +216,7 @@ fn apply(
         OptionKey::Display => habits::display(settings, &text(name, raw())?)?,
         OptionKey::Host => app.hosts.extend(text(name, raw())?.split(',').map(String::from)),
         OptionKey::Hostfile => settings.hostfile = Some(raw().into()),
+        OptionKey::RankFile => settings.rankfile = Some(raw().into()),
         OptionKey::MapBy => habits::map_by(settings, &text(name, raw())?)?,
         OptionKey::MapFixed(way) => habits::map_by(settings, way)?,
         OptionKey::PerSocket => habits::map_by(settings, &format!("ppr:{}:socket", text(name, raw())?))?,

@@ -25,6 +25,7 @@ pub(crate) enum OptionKey {
     Host,
     Hostfile,
     ConfigFile,
+    RankFile,
     MapBy,
     MapFixed(&'static str),
     PerNode,
@@ -180,6 +181,13 @@ const PLACE: &[OptionRow] = &[
          hwthread, core, l1cache to l3cache, numa, socket or board: go round these, and bind to them unless --bind-to says \
          otherwise; dist:DEVICE: first those near to a device; pe-list=LIST: these processors; ':PE=N' behind it binds each \
          rank to N cores",
+    ),
+    OptionRow(
+        &["rankfile", "rf"],
+        &["FILE"],
+        OptionKey::RankFile,
+        "Where each rank runs, one in a line: 'rank N=HOST slot=SLOTS'; SLOTS are cores (0,2-3), cores of a socket (1:0-2, 1:*) or \
+         processors by the system's numbers (p4); '+n0' is the first host of the job",
     ),
     OptionRow(
         &["rank-by"],
@@ -447,14 +455,6 @@ const ELSEWHERE: &[OptionRow] = &[
             "'mpirun -n N xterm -e gdb PROGRAM' debugs each rank, and 'gdb -p PROCESS' one that runs (mpirun -v names them)",
         ),
         "mpirun -n N xterm -e gdb PROGRAM, or gdb -p PROCESS",
-    ),
-    OptionRow(
-        &["rankfile", "rf"],
-        &["FILE"],
-        OptionKey::Instead(
-            "'mpirun -host A -n 1 PROGRAM : -host B -n 2 PROGRAM' places ranks, and --bind-to with --cpu-set binds them",
-        ),
-        "-host A -n 1 PROGRAM : -host B -n 2 PROGRAM; --bind-to, --cpu-set",
     ),
 ];
 

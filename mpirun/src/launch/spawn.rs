@@ -120,7 +120,7 @@ pub(crate) fn start(
     adopt_orphans();
     let resources = JobResources::new(&plan.places, secret)?;
     let numbers = plan.own_ranks();
-    let binding = Binding::new(&plan.settings.bind, numbers.len() as u32)?;
+    let binding = Binding::new(&plan.settings.bind, &numbers)?;
     if numbers.is_empty() {
         return Ok((Vec::new(), resources, binding));
     }

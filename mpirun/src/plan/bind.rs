@@ -6,6 +6,7 @@ use tern_job::ranges;
 use tern_job::topology::Level;
 
 use crate::plan::map_by::{MapBy, parse_count};
+use crate::plan::rankfile::RankSlots;
 use crate::watch::exit_cause::Refusal;
 
 /// The names of parts of a host. The first name of each is the one that messages have.
@@ -110,6 +111,8 @@ pub(crate) struct Bind {
     pub cpus: Vec<u32>,
     /// The processors of each rank of a host in turn, where the user names them one by one.
     pub lists: Vec<Vec<u32>>,
+    /// The processors of each rank of the job, where a rank file names them.
+    pub by_rank: Vec<RankSlots>,
     /// Whether a hardware thread counts as a core.
     pub threads: bool,
 }
@@ -171,6 +174,11 @@ impl Bind {
         if !self.is_said {
             (self.to, self.is_said) = (Some(Level::Core), true);
         }
+    }
+
+    /// Whether the user wants ranks to be free.
+    pub(crate) fn is_refused(&self) -> bool {
+        self.is_said && self.to.is_none() && self.lists.is_empty()
     }
 
     /// The part that `--map-by` names in vain, since ranks are not bound.

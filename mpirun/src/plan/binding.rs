@@ -21,10 +21,10 @@ pub(crate) struct Binding {
 }
 
 impl Binding {
-    /// Divides the processors that `mpirun` itself may use among so many ranks.
-    pub(crate) fn new(bind: &Bind, ranks: u32) -> Result<Binding, Refusal> {
+    /// Divides the processors that `mpirun` itself may use among these ranks.
+    pub(crate) fn new(bind: &Bind, ranks: &[u32]) -> Result<Binding, Refusal> {
         let own = own_processors();
-        if bind.to.is_none() && bind.cpus.is_empty() && bind.lists.is_empty() {
+        if bind.to.is_none() && bind.cpus.is_empty() && bind.lists.is_empty() && bind.by_rank.is_empty() {
             return Ok(Binding { own, host: MachineTopology::default(), layout: ProcessorLayout::default() });
         }
         let host = MachineTopology::here();
@@ -137,7 +137,7 @@ mod tests {
 
     #[test]
     fn nobody_is_bound_unasked() {
-        let binding = Binding::new(&Bind::default(), 3).unwrap();
+        let binding = Binding::new(&Bind::default(), &[0, 1, 2]).unwrap();
         assert!(!binding.is_bound() && binding.processors() >= 1 && binding.remarks().is_empty());
     }
 }

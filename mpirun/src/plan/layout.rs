@@ -4,6 +4,7 @@ use tern_job::ranges;
 use tern_job::topology::{Level, MachineTopology};
 
 use crate::plan::bind::{Bind, BindOrder, Overload, name_of};
+use crate::plan::rankfile::processors_of;
 use crate::watch::exit_cause::Refusal;
 
 /// The processors of each rank of a host.
@@ -15,14 +16,18 @@ pub(crate) struct ProcessorLayout {
     pub remarks: Vec<String>,
 }
 
-/// Gives each of `ranks` ranks its processors. `node_of` tells near which memory node a device is.
+/// Gives each of these ranks its processors. `node_of` tells near which memory node a device is.
 pub(crate) fn lay_out(
     host: &MachineTopology,
     bind: &Bind,
-    ranks: u32,
+    numbers: &[u32],
     node_of: impl Fn(&str) -> Option<u32>,
 ) -> Result<ProcessorLayout, Refusal> {
     let usable = among(host, &bind.cpus)?;
+    if !bind.by_rank.is_empty() {
+        return by_rank(&usable, bind, numbers);
+    }
+    let ranks = numbers.len() as u32;
     if !bind.lists.is_empty() {
         return by_lists(&usable, bind, ranks);
     }
@@ -78,6 +83,17 @@ fn among(host: &MachineTopology, cpus: &[u32]) -> Result<MachineTopology, Refusa
         )));
     }
     Ok(usable)
+}
+
+/// A rank file names the processors of each rank.
+fn by_rank(usable: &MachineTopology, bind: &Bind, numbers: &[u32]) -> Result<ProcessorLayout, Refusal> {
+    let named = |rank: &u32| bind.by_rank.get(*rank as usize).map_or(&[][..], Vec::as_slice);
+    let set = |rank: &u32| {
+        processors_of(usable, named(rank), bind.threads)
+            .map_err(|why| Refusal::usage(format!("--rankfile: rank {rank}: {why}")))
+    };
+    let sets: Result<_, Refusal> = numbers.iter().map(set).collect();
+    Ok(ProcessorLayout { sets: sets?, remarks: Vec::new() })
 }
 
 /// The user has named the processors of each rank.

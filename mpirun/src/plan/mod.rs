@@ -7,6 +7,7 @@ pub(crate) mod hosts;
 pub(crate) mod layout;
 pub(crate) mod map_by;
 pub(crate) mod placement;
+pub(crate) mod rankfile;
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -87,6 +88,8 @@ pub(crate) struct PlanSettings {
     pub stats: bool,
     /// A file of hosts.
     pub hostfile: Option<PathBuf>,
+    /// A file that says where each rank runs.
+    pub rankfile: Option<PathBuf>,
     /// Hosts that a batch system has given.
     pub allocation: Option<Allocation>,
     /// How ranks are spread over the hosts.

@@ -7,6 +7,7 @@ use tern_job::limits::{HOSTS_MAX, RANKS_MAX};
 use crate::plan::allocation::Allocation;
 use crate::plan::hosts::{self, Host, is_local, slots};
 use crate::plan::map_by::MapBy;
+use crate::plan::rankfile::{self, RankPlace};
 use crate::plan::{App, PlanSettings};
 use crate::watch::exit_cause::Refusal;
 
@@ -77,6 +78,7 @@ pub(crate) fn place(settings: &mut PlanSettings, cores: u32) -> Result<Placement
     // A launcher of the user's may reach any host.
     let bounds = given.filter(|_| !settings.launcher_is_users);
     check_hosts(bounds, &settings.apps, settings.hostfile.is_some().then_some(common.as_deref()).flatten())?;
+    let file = settings.rankfile.as_deref().map(rankfile::read).transpose()?;
     let mut builder =
         Builder { hosts: Vec::new(), host_of: Vec::new(), map_by: settings.map_by, named: false };
     for app in &mut settings.apps {
@@ -85,10 +87,12 @@ pub(crate) fn place(settings: &mut PlanSettings, cores: u32) -> Result<Placement
             pool = Some(elsewhere(pool)?);
         }
         builder.named |= pool.is_some();
-        let offered = match (&pool, settings.map_by) {
-            (Some(pool), map_by) => offered(pool, map_by),
-            (None, MapBy::PerNode(number) | MapBy::PerPart(number, _)) => number,
-            (None, _) => cores,
+        let first = builder.host_of.len();
+        let offered = match (&file, &pool, settings.map_by) {
+            (Some(file), ..) => file.len().saturating_sub(first) as u32,
+            (_, Some(pool), map_by) => offered(pool, map_by),
+            (_, None, MapBy::PerNode(number) | MapBy::PerPart(number, _)) => number,
+            (_, None, _) => cores,
         };
         let count = *app.count.get_or_insert(offered.min(RANKS_MAX));
         if settings.per_node_is_limit && count > offered {
@@ -96,14 +100,20 @@ pub(crate) fn place(settings: &mut PlanSettings, cores: u32) -> Result<Placement
                 "{count} ranks are more than the hosts get at so many on each, which are {offered}: each gets as many again"
             ));
         }
-        if builder.host_of.len() + count as usize > RANKS_MAX as usize {
+        if first + count as usize > RANKS_MAX as usize {
             return Err(Refusal::usage(format!("a job has at most {RANKS_MAX} ranks")));
         }
-        let first = builder.host_of.len();
-        builder.place(pool, count);
-        settings.rank_by.number(&mut builder.host_of[first..]);
+        if let Some(file) = &file {
+            builder.place_by(file, pool, count)?;
+        } else {
+            builder.place(pool, count);
+            settings.rank_by.number(&mut builder.host_of[first..]);
+        }
     }
     let ranks = builder.host_of.len() as u32;
+    if let Some(file) = file {
+        bind_by(file, ranks, settings);
+    }
     let placement = builder.finish(cores)?;
     let slots = placement.allocation.iter().map(|(_, slots)| *slots).fold(0, u32::saturating_add);
     if settings.slots_bind && ranks > slots {
@@ -112,6 +122,22 @@ pub(crate) fn place(settings: &mut PlanSettings, cores: u32) -> Result<Placement
         )));
     }
     Ok(placement)
+}
+
+/// Ranks are bound as the rank file says, unless the user wants them to be free.
+fn bind_by(file: Vec<RankPlace>, ranks: u32, settings: &mut PlanSettings) {
+    let lines = file.len();
+    if lines > ranks as usize {
+        settings.remarks.push(format!("the rank file places {lines} ranks; only {ranks} are started"));
+    }
+    let bind = &mut settings.bind;
+    if bind.is_refused() {
+        return;
+    }
+    if bind.is_said {
+        settings.remarks.push("option --bind-to changes nothing beside --rankfile".into());
+    }
+    bind.by_rank = file.into_iter().map(|place| place.slots).take(ranks as usize).collect();
 }
 
 /// Hosts that the user names must be among those of the allocation.
@@ -189,6 +215,27 @@ impl Builder {
         }
     }
 
+    /// Places the next `count` ranks where a rank file says.
+    fn place_by(&mut self, file: &[RankPlace], pool: Option<Vec<Host>>, count: u32) -> Result<(), Refusal> {
+        let (first, last) = (self.host_of.len(), self.host_of.len() + count as usize);
+        let Some(places) = file.get(first..last).filter(|places| !places.is_empty()) else {
+            let ranks = last.max(first + 1);
+            return Err(Refusal::usage(format!(
+                "the rank file places {} ranks, and there are {ranks}",
+                file.len()
+            )));
+        };
+        for host in pool.iter().flatten() {
+            self.host_index(host.clone());
+        }
+        for (rank, place) in (first..).zip(places) {
+            let host = self.host_index(place.host(rank, pool.as_deref())?);
+            self.host_of.push(host as u32);
+            self.hosts[host].taken += 1;
+        }
+        Ok(())
+    }
+
     /// How often a host has been full, and where hosts have one rank at a turn, how many it has had since.
     fn lap(&self, host: usize) -> (u32, u32) {
         let (taken, slots) = (self.hosts[host].taken, slots(&self.hosts[host].host));
@@ -251,6 +298,7 @@ impl Builder {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::plan::bind::Bind;
 
     fn app(count: Option<u32>, hosts: &str) -> App {
         let hosts = hosts.split(',').filter(|host| !host.is_empty()).map(String::from).collect();
@@ -338,6 +386,35 @@ mod tests {
         assert_eq!(numbered(RankBy::Place, &[1, 0, 1]), [1, 0, 1]);
         assert_eq!(numbered(RankBy::Slot, &[0, 1, 0, 1, 0]), [0, 0, 0, 1, 1]);
         assert_eq!(numbered(RankBy::Node, &[0, 0, 0, 1, 2, 2]), [0, 1, 2, 0, 2, 0]);
+    }
+
+    #[test]
+    fn a_rank_file_places_ranks() {
+        let file = std::env::temp_dir().join(format!("tern-rankfile-{}", std::process::id()));
+        std::fs::write(&file, "rank 0=b slot=0:1\nrank 1=a\nrank 2=b slot=2-3\n").unwrap();
+        let placed = |apps, bind: Bind| {
+            let rankfile = Some(file.clone());
+            let mut settings = PlanSettings { apps, rankfile, bind, ..PlanSettings::default() };
+            place(&mut settings, 2).map(|placement| (placement, settings))
+        };
+        let (placement, settings) = placed(vec![app(None, "a:2,b:2,c")], Bind::default()).unwrap();
+        assert_eq!((placement.hosts.join(" "), placement.host_of), ("b a".into(), vec![0, 1, 0]));
+        assert_eq!((placement.slots, settings.apps[0].count, settings.bind.by_rank.len()), (5, Some(3), 3));
+        let (placement, settings) =
+            placed(vec![app(Some(1), ""), app(Some(1), "")], Bind::default()).unwrap();
+        assert_eq!(placement.hosts, ["b", "a"]);
+        assert!(settings.remarks.concat().contains("places 3 ranks; only 2 are started"));
+        let free = Bind { is_said: true, ..Bind::default() };
+        assert!(placed(vec![app(None, "")], free).unwrap().1.bind.by_rank.is_empty());
+        for (apps, words) in [
+            (vec![app(Some(4), "")], "places 3 ranks, and there are 4"),
+            (vec![app(None, ""), app(None, "")], "places 3 ranks, and there are 4"),
+            (vec![app(None, "a")], "'b' of rank 0"),
+        ] {
+            let why = placed(apps, Bind::default()).unwrap_err().to_string();
+            assert!(why.contains(words), "{why}");
+        }
+        std::fs::remove_file(&file).unwrap();
     }
 
     #[test]

@@ -30,7 +30,8 @@ fn bind(to: &str, map_by: &str) -> Bind {
 }
 
 fn laid(host: &MachineTopology, bind: &Bind, ranks: u32) -> ProcessorLayout {
-    lay_out(host, bind, ranks, |device| device.strip_prefix("node")?.parse().ok()).unwrap()
+    let numbers: Vec<u32> = (0..ranks).collect();
+    lay_out(host, bind, &numbers, |device| device.strip_prefix("node")?.parse().ok()).unwrap()
 }
 
 /// The processors of each rank as texts.
@@ -120,7 +121,7 @@ fn only_what_may_be_used_is() {
     let all = Bind { cpus: vec![2, 17], ..bind("none", "") };
     assert_eq!(sets(&host, &all, 2), ["2,17", "2,17"]);
     let wrong = Bind { cpus: vec![5], ..bind("core", "") };
-    let refusal = lay_out(&host, &wrong, 1, |_| None).unwrap_err().to_string();
+    let refusal = lay_out(&host, &wrong, &[0], |_| None).unwrap_err().to_string();
     assert!(refusal.contains("those that may are 1-2,17,33,49"), "{refusal}");
 }
 
@@ -129,7 +130,7 @@ fn each_rank_has_the_processors_that_are_named() {
     let host = big("named");
     assert_eq!(sets(&host, &bind("user:0+32,5", ""), 2), ["0,32", "5"]);
     assert!(laid(&host, &bind("user:0,5", ""), 3).remarks[0].contains("3 ranks"));
-    let refusal = lay_out(&host, &bind("user:0,99", ""), 2, |_| None).unwrap_err().to_string();
+    let refusal = lay_out(&host, &bind("user:0,99", ""), &[0, 1], |_| None).unwrap_err().to_string();
     assert!(refusal.contains("99"), "{refusal}");
 }
 
@@ -147,7 +148,7 @@ fn overloaded_parts_are_told_of() {
     assert!(remark(&bind("socket", "core"), 4).is_empty());
     assert!(remark(&bind("socket", "ppr:3:socket"), 3).contains("3 ranks have 1 part (socket) with 2 cores"));
     assert_eq!(remark(&Bind { threads: true, ..bind("socket", "") }, 8), "");
-    assert!(lay_out(&host, &bind("core:no-overload", ""), 5, |_| None).is_err());
+    assert!(lay_out(&host, &bind("core:no-overload", ""), &[0, 1, 2, 3, 4], |_| None).is_err());
 }
 
 #[test]
@@ -156,4 +157,23 @@ fn an_overload_that_only_mapping_would_bind_is_not_bound() {
     assert_eq!(sets(&host, &bind("", "core"), 2), ["0", "1"]);
     let layout = laid(&host, &bind("", "core"), 3);
     assert!(layout.sets.is_empty() && layout.remarks[0].contains("3 ranks"), "{layout:?}");
+}
+
+#[test]
+fn a_rank_file_names_processors_of_ranks() {
+    let host = big("file");
+    let text = "rank 0=a slot=1:0-1\nrank 1=b slot=0\nrank 2=a slot=0:3,1:15;17\nrank 3=a slot=p40\nrank 4=a";
+    let by_rank =
+        || crate::plan::rankfile::parse(text).unwrap().into_iter().map(|place| place.slots).collect();
+    let file = Bind { by_rank: by_rank(), ..Bind::default() };
+    let own = |bind: &Bind, ranks: &[u32]| -> Vec<String> {
+        let layout = lay_out(&host, bind, ranks, |_| None).unwrap();
+        layout.sets.into_iter().map(|set| ranges::to_text(&ascending(set))).collect()
+    };
+    assert_eq!(own(&file, &[0, 2, 3, 4]), ["16-17,48-49", "3,17,31,35,49,63", "40", "0-63"]);
+    let threads = Bind { by_rank: by_rank(), threads: true, ..Bind::default() };
+    assert_eq!(own(&threads, &[0, 1]), ["16,48", "0"]);
+    let among = Bind { by_rank: by_rank(), cpus: vec![40, 41], ..Bind::default() };
+    assert_eq!(own(&among, &[1]), ["40"]);
+    assert!(lay_out(&host, &among, &[0], |_| None).unwrap_err().to_string().contains("no socket 1"));
 }
