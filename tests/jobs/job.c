@@ -207,12 +207,21 @@ static void dies_with_lock(void)
     MPI_Win_free(&win);
 }
 
+/* Makes the file that JOB_WENT_WRONG names: it tells when this was. */
+static void tell_when(void)
+{
+    const char *name = getenv("JOB_WENT_WRONG");
+    FILE *file = name != NULL ? fopen(name, "w") : NULL;
+    if (file != NULL) fclose(file);
+}
+
 /* Rank 1 goes wrong in one of several ways while the others wait for it. */
 static void go_wrong(const char *how, int number)
 {
     int value = 0;
     if (rank == 1) {
         usleep(100000);
+        tell_when();
         if (!strcmp(how, "abort")) MPI_Abort(MPI_COMM_WORLD, number);
         if (!strcmp(how, "exit")) _exit(number);
         if (!strcmp(how, "signal")) signal(number, SIG_DFL), raise(number);
