@@ -12,8 +12,7 @@ use tern_job::topology::MachineTopology;
 
 use crate::limits::PMI_STORE_BYTES_MAX;
 use crate::plan::allocation::{Allocation, nodelist};
-use crate::plan::{App, JobPlan, PlanSettings};
-use crate::plan::{hosts, rankfile};
+use crate::plan::{App, JobPlan, PlanSettings, hosts, rankfile};
 use crate::poller::Poller;
 use crate::serve::pmi::{About, Pmi};
 use crate::tree::channel::ChannelInbox;
@@ -186,11 +185,11 @@ fn rankfile(bytes: &[u8]) {
     let Ok(text) = std::str::from_utf8(bytes) else { return };
     let Ok(places) = rankfile::parse(text) else { return };
     assert!(!places.is_empty() && places.len() <= text.lines().count());
+    let usable = MachineTopology::here();
     for place in &places {
         if let Ok(host) = place.host(0, None) {
             assert!(!host.name.is_empty() && !host.name.starts_with('-'));
         }
-        let usable = MachineTopology::here();
         if let Ok(own) = rankfile::processors_of(&usable, &place.slots, false) {
             assert!(own.iter().all(|number| usable.processors().contains(number)));
         }

@@ -38,6 +38,7 @@ main() {
 
 cases() {
     mpirun=$TERN_PREFIX/bin/mpirun
+    export JOB_WENT_WRONG="$WORK/went_wrong"
     for plugin in pmi2 pmix; do
         under "$plugin"
     done
@@ -92,8 +93,6 @@ case_of() {
 run() {
     began=$(date +%s)
     status=0
-    JOB_WENT_WRONG=$WORK/went_wrong
-    export JOB_WENT_WRONG
     rm -f "$JOB_WENT_WRONG"
     timeout -k 5 "$job_seconds" "$@" >"$WORK/output" 2>&1 || status=$?
     ended=$(date +%s)

@@ -31,6 +31,11 @@ impl Host {
         Host::named(name, Some(slots))
     }
 
+    /// Whether this is a name of the same host. The names of this machine are one host.
+    pub(super) fn is_named(&self, name: &str) -> bool {
+        self.name == name || (is_local(&self.name) && is_local(name))
+    }
+
     /// A name that begins with a dash would be an option of the launcher. Colons are for addresses of IPv6.
     pub(super) fn named(name: &str, slots: Option<u32>) -> Result<Host, Refusal> {
         let odd = |letter: char| letter.is_whitespace() || letter.is_control() || "[]".contains(letter);
@@ -115,11 +120,15 @@ fn unknown_word(word: &str) -> Refusal {
 
 /// Reads a host file.
 pub(crate) fn read(path: &Path) -> Result<Vec<Host>, Refusal> {
-    let name = path.display();
-    let text = std::fs::read_to_string(path)
-        .map_err(|error| Refusal::usage(format!("cannot read the host file '{name}': {error}")))?;
-    parse(&text)
-        .map_err(|(line, refusal)| Refusal::usage(format!("the host file '{name}', line {line}: {refusal}")))
+    parse(&text_of(path, "host file")?).map_err(|(line, refusal)| {
+        Refusal::usage(format!("the host file '{}', line {line}: {refusal}", path.display()))
+    })
+}
+
+/// What is in a file of the user's; `what` it is called.
+pub(super) fn text_of(path: &Path, what: &str) -> Result<String, Refusal> {
+    std::fs::read_to_string(path)
+        .map_err(|error| Refusal::usage(format!("cannot read the {what} '{}': {error}", path.display())))
 }
 
 /// The hosts of a host file, or what is wrong in which line.

@@ -257,7 +257,7 @@ fn take_turns(parts: &[Vec<usize>]) -> Vec<usize> {
     (0..most).flat_map(|turn| parts.iter().filter_map(move |part| part.get(turn).copied())).collect()
 }
 
-fn ascending(mut numbers: Vec<u32>) -> Vec<u32> {
+pub(super) fn ascending(mut numbers: Vec<u32>) -> Vec<u32> {
     numbers.sort_unstable();
     numbers
 }

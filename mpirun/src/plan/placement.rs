@@ -256,12 +256,8 @@ impl Builder {
         }
     }
 
-    /// The names of this machine are one host.
     fn host_index(&mut self, host: Host) -> usize {
-        let same = |placed: &PlacedHost| {
-            placed.host.name == host.name || (is_local(&placed.host.name) && is_local(&host.name))
-        };
-        match self.hosts.iter().position(same) {
+        match self.hosts.iter().position(|placed| placed.host.is_named(&host.name)) {
             Some(index) => index,
             None => {
                 self.hosts.push(PlacedHost { host, taken: 0 });

@@ -8,7 +8,8 @@ use tern_job::limits::{PROCESSORS_MAX, RANKS_MAX};
 use tern_job::ranges;
 use tern_job::topology::{Level, MachineTopology};
 
-use crate::plan::hosts::{Host, is_local};
+use crate::plan::hosts::{Host, text_of};
+use crate::plan::layout::ascending;
 use crate::watch::exit_cause::Refusal;
 
 /// The processors of one rank; none are all.
@@ -44,10 +45,7 @@ impl RankPlace {
     pub(crate) fn host(&self, rank: usize, pool: Option<&[Host]>) -> Result<Host, Refusal> {
         let found = match (&self.host, pool) {
             (HostName::Named(name), None) => Some(Host { name: name.clone(), slots: None }),
-            (HostName::Named(name), Some(pool)) => pool
-                .iter()
-                .find(|host| host.name == *name || (is_local(&host.name) && is_local(name)))
-                .cloned(),
+            (HostName::Named(name), Some(pool)) => pool.iter().find(|host| host.is_named(name)).cloned(),
             (HostName::Relative(number), pool) => pool.unwrap_or_default().get(*number).cloned(),
         };
         found.ok_or_else(|| {
@@ -66,10 +64,8 @@ impl RankPlace {
 
 /// Reads a rank file.
 pub(crate) fn read(path: &Path) -> Result<Vec<RankPlace>, Refusal> {
-    let name = path.display();
-    let text = std::fs::read_to_string(path)
-        .map_err(|error| Refusal::usage(format!("cannot read the rank file '{name}': {error}")))?;
-    parse(&text).map_err(|why| Refusal::usage(format!("the rank file '{name}'{why}")))
+    parse(&text_of(path, "rank file")?)
+        .map_err(|why| Refusal::usage(format!("the rank file '{}'{why}", path.display())))
 }
 
 /// The places of all ranks from 0 on, or what is wrong, from the line's number on.
@@ -192,12 +188,13 @@ pub(crate) fn processors_of(
             SlotPart::Processors(numbers) => match numbers.iter().find(|number| !all.contains(number)) {
                 None => numbers.clone(),
                 Some(absent) => {
-                    return Err(missing("processor", *absent, &format!("usable are {}", listed(&all))));
+                    let usable = format!("usable are {}", ranges::to_text(&ascending(all)));
+                    return Err(missing("processor", *absent, &usable));
                 }
             },
         });
     }
-    chosen.sort_unstable();
+    let mut chosen = ascending(chosen);
     chosen.dedup();
     Ok(chosen)
 }
@@ -212,12 +209,6 @@ fn picked(parts: Vec<Vec<u32>>, numbers: &[u32], what: &str) -> Result<Vec<u32>,
 
 fn missing(what: &str, number: u32, there: &str) -> String {
     format!("this host has no {what} {number} that may be used: {there}")
-}
-
-fn listed(numbers: &[u32]) -> String {
-    let mut numbers = numbers.to_vec();
-    numbers.sort_unstable();
-    ranges::to_text(&numbers)
 }
 
 #[cfg(test)]
