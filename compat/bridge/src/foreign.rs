@@ -39,6 +39,11 @@ pub trait ForeignAbi: Sized + 'static {
     const NAME: &'static str;
     /// The name of the library.
     const LIBRARY: &'static str;
+    /// How the text of `MPI_Get_library_version` begins, so that programs find out whose ABI it is: in the words of the newest release
+    /// whose programs were tried.
+    const RELEASE: &'static str;
+    /// Characters of that text at most, with the null at its end.
+    const LIBRARY_VERSION_MAX: usize;
 
     /// Whether a function for reductions is one of the bindings of another language, which is told by
     /// [`crate::callbacks::tell_operation`] which function of the program's to call.

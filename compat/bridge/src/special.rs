@@ -125,6 +125,26 @@ pub unsafe fn abi_get_version<F: ForeignAbi>(major: Address, minor: Address) -> 
     MPI_SUCCESS
 }
 
+/// `MPI_Get_library_version`: programs and bindings of other languages read in it which ABI they have before them.
+pub unsafe fn get_library_version<F: ForeignAbi>(version: Address, length: Address) -> c_int {
+    let mut own = [0u8; MPI_MAX_LIBRARY_VERSION_STRING as usize];
+    let mut own_length = 0;
+    // SAFETY: the places of a text of the standard's length and of a number.
+    let code =
+        unsafe { tern!(MPI_Get_library_version(own.as_mut_ptr() => *mut u8, &mut own_length => *mut c_int)) };
+    if code == MPI_SUCCESS && !version.is_null() && !length.is_null() {
+        let mut text = [F::RELEASE.as_bytes(), &own[..own_length as usize]].concat();
+        text.truncate(F::LIBRARY_VERSION_MAX - 1);
+        // SAFETY: the program gave the places of a text of this length and of a number.
+        unsafe {
+            version.cast::<u8>().copy_from_nonoverlapping(text.as_ptr(), text.len());
+            *version.cast::<u8>().add(text.len()) = 0;
+            *length.cast::<c_int>() = text.len() as c_int;
+        }
+    }
+    code_out::<F>(code)
+}
+
 // ---------------------------------------------------------------------------------------------- statuses
 
 /// `MPI_Status_get_error`.

@@ -19,6 +19,8 @@ pub(crate) struct Mpich;
 impl ForeignAbi for Mpich {
     const NAME: &'static str = "MPICH or Intel MPI";
     const LIBRARY: &'static str = "libmpi.so.12";
+    const RELEASE: &'static str = "MPICH Version:      5.0.2\n";
+    const LIBRARY_VERSION_MAX: usize = values::MPI_MAX_LIBRARY_VERSION_STRING as usize;
 
     type Comm = handles::Comm;
     type Group = handles::Group;

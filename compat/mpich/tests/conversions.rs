@@ -10,5 +10,6 @@ fn every_function_converts_its_parameters() {
         column: 1,
         library: "libmpi.so.12",
         made: "libtern_mpich.so",
+        release: "MPICH Version:      5.",
     });
 }

@@ -19,6 +19,8 @@ pub(crate) struct OpenMpi;
 impl ForeignAbi for OpenMpi {
     const NAME: &'static str = "Open MPI";
     const LIBRARY: &'static str = "libmpi.so.40";
+    const RELEASE: &'static str = "Open MPI v5.0.11, ";
+    const LIBRARY_VERSION_MAX: usize = values::MPI_MAX_LIBRARY_VERSION_STRING as usize;
 
     type Comm = handles::Comm;
     type Group = handles::Group;

@@ -86,7 +86,19 @@ older_names! {
     MPIX_Scatterv_init = MPI_Scatterv_init(a b c d e f g h i j k);
 }
 
+unsafe extern "C" {
+    fn MPI_Init_thread(argc: *mut c_void, argv: *mut c_void, required: c_int, provided: *mut c_int) -> c_int;
+}
+
 plain! {
+    /// What `MPI_Init_thread` calls inside Open MPI. Programs that load a library of either kind look for the name, which tells them that
+    /// this one has Open MPI's ABI.
+    fn ompi_mpi_init(
+        _argc: c_int, _argv: *mut *mut c_void, required: c_int, provided: *mut c_int, _again: bool,
+    ) -> c_int {
+        MPI_Init_thread(std::ptr::null_mut(), std::ptr::null_mut(), required, provided)
+    }
+
     /// Messages go from and to the memory of the processor only.
     fn MPIX_Query_cuda_support() -> c_int {
         0

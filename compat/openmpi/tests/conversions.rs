@@ -10,5 +10,6 @@ fn every_function_converts_its_parameters() {
         column: 2,
         library: "libmpi.so.40",
         made: "libtern_openmpi.so",
+        release: "Open MPI v5.",
     });
 }

@@ -117,7 +117,7 @@ macro_rules! comm_calls {
             fn MPI_Finalize();
             fn MPI_Finalized(flag: Pointer);
             fn MPI_Get_hw_resource_info(hw_info: HandleOut<Info>);
-            fn MPI_Get_library_version(version: LibraryText, resultlen: LibraryTextLength);
+            fn MPI_Get_library_version(version: Pointer, resultlen: Pointer) via get_library_version;
             fn MPI_Get_processor_name(name: ProcessorName, resultlen: ProcessorNameLength);
             fn MPI_Get_version(version: Pointer, subversion: Pointer);
             fn MPI_Graph_create(

@@ -541,6 +541,15 @@ fn rest(text: &mut String, abi: &Abi) {
          MPI_Status_set_error(&status, MPI_ERR_TAG);\n    EXPECT(\"a status's error\", status.MPI_ERROR, MPI_ERR_TAG);\n    \
          MPI_Status_get_error(&status, &error);\n    EXPECT(\"the error read\", error, MPI_ERR_TAG);\n",
     );
+    writeln!(
+        text,
+        "    char version[MPI_MAX_LIBRARY_VERSION_STRING];\n    int length = 0;\n    \
+         MPI_Get_library_version(version, &length);\n    EXPECT(\"a length\", (int)strlen(version), length);\n    \
+         EXPECT(\"whose ABI\", strncmp(version, \"{0}\", strlen(\"{0}\")), 0);\n    \
+         EXPECT(\"the library\", strcmp(version + length - 9, \"a library\"), 0);",
+        abi.release
+    )
+    .unwrap();
     let barrier = number("MPI_Barrier");
     for constant in tables::constants() {
         if is_error(constant.name) && !constant.is_alias() && !has(abi, constant.name) {

@@ -54,13 +54,12 @@ pub(super) enum Kind {
 }
 
 /// Texts that the call writes without being told a length.
-const TEXTS: [(&str, &str); 10] = [
+const TEXTS: [(&str, &str); 9] = [
     ("MPI_Get_processor_name", "MPI_MAX_PROCESSOR_NAME"),
     ("MPI_Error_string", "MPI_MAX_ERROR_STRING"),
     ("MPI_Comm_get_name", "MPI_MAX_OBJECT_NAME"),
     ("MPI_Type_get_name", "MPI_MAX_OBJECT_NAME"),
     ("MPI_Win_get_name", "MPI_MAX_OBJECT_NAME"),
-    ("MPI_Get_library_version", "MPI_MAX_LIBRARY_VERSION_STRING"),
     ("MPI_Open_port", "MPI_MAX_PORT_NAME"),
     ("MPI_Lookup_name", "MPI_MAX_PORT_NAME"),
     ("MPI_Info_get_nthkey", "MPI_MAX_INFO_KEY"),
@@ -192,7 +191,8 @@ fn is_made(function: &Function) -> bool {
 
 /// Functions that do not call Tern's of their name, or have results of another kind.
 pub(super) fn is_generic(function: &Function) -> bool {
-    const LOCAL: [&str; 3] = ["MPI_Abi_get_version", "MPI_Status_get_error", "MPI_Status_set_error"];
+    const LOCAL: [&str; 4] =
+        ["MPI_Abi_get_version", "MPI_Get_library_version", "MPI_Status_get_error", "MPI_Status_set_error"];
     function.result == "int" && !function.name.ends_with("_toint") && !LOCAL.contains(&function.name)
 }
 

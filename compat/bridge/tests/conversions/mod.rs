@@ -21,6 +21,8 @@ pub(crate) struct Abi {
     pub library: &'static str,
     /// The library's name as cargo makes it.
     pub made: &'static str,
+    /// How the library's version begins.
+    pub release: &'static str,
 }
 
 /// Compiles and runs the program.
