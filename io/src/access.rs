@@ -29,6 +29,13 @@ pub struct Tuning {
 impl Tuning {
     /// Each piece by itself.
     pub const PLAIN: Tuning = Tuning { sieve_read: 0, sieve_write: 0, sieve_always: false };
+
+    /// Whether a part is moved by blocks of so many bytes.
+    fn sieves(&self, part: &StreamPart, block_bytes: u64) -> bool {
+        block_bytes > 0
+            && !part.view.is_contiguous()
+            && (self.sieve_always || part.is_worth_sieving(block_bytes))
+    }
 }
 
 /// A part of a stream: from its byte `from` on, as many as the buffer has.
@@ -55,12 +62,36 @@ impl StreamPart {
 
     /// Calls `each` with the runs of the part whose bytes lie in a range of the file, and where their bytes are in the buffer.
     pub fn runs_within(&self, range: &std::ops::Range<u64>, mut each: impl FnMut(FileRun, usize)) {
-        let (first, last) =
-            (self.view.before(range.start, self.to()), self.view.before(range.end, self.to()));
-        self.view.runs(first.max(self.from), last, |run| {
+        if !self.is_ordered() {
+            return self.any_runs_within(range, each);
+        }
+        let (first, last) = self.within(range);
+        self.view.runs(first, last, |run| {
             each(run, (run.stream - self.from) as usize);
             true
         });
+    }
+
+    /// Which bytes of the stream, if they are in order, lie in a range of the file.
+    pub fn within(&self, range: &std::ops::Range<u64>) -> (u64, u64) {
+        let before = |offset| self.from + self.view.before(offset, self.from, self.to());
+        (before(range.start), before(range.end).max(before(range.start)))
+    }
+
+    fn any_runs_within(&self, range: &std::ops::Range<u64>, mut each: impl FnMut(FileRun, usize)) {
+        self.view.runs(self.from, self.to(), |run| {
+            let (start, end) = (run.offset.max(range.start), (run.offset + run.len).min(range.end));
+            if start < end {
+                let stream = run.stream + (start - run.offset);
+                each(FileRun { offset: start, stream, len: end - start }, (stream - self.from) as usize);
+            }
+            true
+        });
+    }
+
+    /// Whether the places of its bytes grow with their numbers.
+    pub fn is_ordered(&self) -> bool {
+        self.view.is_ordered(self.from, self.to())
     }
 
     /// The length of a piece, as far as the first few tell.
@@ -77,21 +108,21 @@ impl StreamPart {
         bytes.checked_div(pieces).unwrap_or(0)
     }
 
-    /// Whether its pieces are small and close together.
-    fn is_worth_sieving(&self) -> bool {
+    /// Whether its pieces are small and close together. What goes to and fro in the file must fit in one block.
+    fn is_worth_sieving(&self, block_bytes: u64) -> bool {
+        if self.piece_bytes() >= SIEVE_PIECE_BYTES {
+            return false;
+        }
         let span = self.span();
-        !self.view.is_contiguous()
-            && self.piece_bytes() < SIEVE_PIECE_BYTES
-            && (span.end - span.start) / SIEVE_WASTE_MAX <= self.buf.len() as u64
+        let file_bytes = span.end - span.start;
+        file_bytes / SIEVE_WASTE_MAX <= self.buf.len() as u64
+            && (self.is_ordered() || file_bytes <= block_bytes)
     }
 }
 
 /// Writes a part.
 pub fn write(storage: &dyn Storage, part: &StreamPart, tuning: &Tuning) -> Moved {
-    if tuning.sieve_write > 0
-        && !part.view.is_contiguous()
-        && (tuning.sieve_always || part.is_worth_sieving())
-    {
+    if tuning.sieves(part, tuning.sieve_write) {
         return sieved_write(storage, part, tuning.sieve_write);
     }
     by_runs(part, |at, len, offset| write_all(storage, &part.buf, at, len, offset))
@@ -99,8 +130,7 @@ pub fn write(storage: &dyn Storage, part: &StreamPart, tuning: &Tuning) -> Moved
 
 /// Reads a part, as far as the file goes.
 pub fn read(storage: &dyn Storage, part: &StreamPart, tuning: &Tuning) -> Moved {
-    if tuning.sieve_read > 0 && !part.view.is_contiguous() && (tuning.sieve_always || part.is_worth_sieving())
-    {
+    if tuning.sieves(part, tuning.sieve_read) {
         return sieved_read(storage, part, tuning.sieve_read);
     }
     by_runs(part, |at, len, offset| read_all(storage, &part.buf, at, len, offset))

@@ -1,7 +1,8 @@
 //! Views (MPI 5.0 section 14.3): where the bytes of a rank's stream lie in the file.
 //!
 //! The file type is flattened by `mem`'s layouts, so a regular view is as small as its constructor's arguments, and a position is found by
-//! divisions. Displacements never decrease, which the standard demands; so the place of a byte grows with its number in the stream.
+//! divisions. Within a file type displacements never decrease, which the standard demands. In most views the place of a byte therefore grows
+//! with its number in the stream. In the others file types interleave or, where a file is only read, overlap.
 
 use std::fmt;
 use std::sync::Arc;
@@ -15,8 +16,12 @@ pub struct View {
     tile: Arc<Layout>,
     /// The stream lies in the file without gaps, from here on.
     contiguous: Option<u64>,
-    /// The second tile would lie before the end of the first, so there is but one.
+    /// The second tile would not lie behind the first, so there is but one.
     is_single: bool,
+    /// Within a tile, places grow with the numbers in the stream.
+    is_tile_ordered: bool,
+    /// They do so from tile to tile, too.
+    are_tiles_ordered: bool,
 }
 
 /// Consecutive bytes of a file.
@@ -77,6 +82,8 @@ impl View {
             tile: Arc::new(Layout::bytes(1)),
             contiguous: Some(0),
             is_single: false,
+            is_tile_ordered: true,
+            are_tiles_ordered: true,
         }
     }
 
@@ -90,10 +97,16 @@ impl View {
             return Err(BadView::NotWhole { filetype: size, etype: etype_bytes });
         }
         check_order(tile, 1, writes)?;
-        // A type with bounds of its own may be meant for one access within it: only what goes beyond is wrong.
-        let is_single = check_order(tile, 2, writes).is_err();
         let contiguous = tile.contiguous(2).filter(|_| size > 0).map(|first| disp + first as u64);
-        Ok(View { disp, etype_bytes, tile: tile.clone(), contiguous, is_single })
+        Ok(View {
+            disp,
+            etype_bytes,
+            tile: tile.clone(),
+            contiguous,
+            is_single: size > 0 && tile.extent() <= 0,
+            is_tile_ordered: check_order(tile, 1, true).is_ok(),
+            are_tiles_ordered: check_order(tile, 2, true).is_ok(),
+        })
     }
 
     /// Where the view begins.
@@ -122,9 +135,30 @@ impl View {
         self.tile.size() == 0
     }
 
-    /// Whether there is but one tile, since a second one would overlap it.
+    /// Whether there is but one tile, since a second one would lie where it lies or before.
     pub fn is_single(&self) -> bool {
         self.is_single
+    }
+
+    /// Whether the places of stream bytes `[from, to)` in the file grow with their numbers, so that no byte is there twice.
+    pub fn is_ordered(&self, from: u64, to: u64) -> bool {
+        self.are_tiles_ordered
+            || from >= to
+            || (self.is_tile_ordered && from / self.tile_bytes() == (to - 1) / self.tile_bytes())
+    }
+
+    /// A byte of the file at which stream bytes `[from, to)` are more than one; such bytes must not be written at once.
+    pub fn overlap(&self, from: u64, to: u64) -> Option<u64> {
+        if self.is_ordered(from, to) {
+            return None;
+        }
+        let mut ranges = Vec::new();
+        self.runs(from, to, |run| {
+            ranges.push((run.offset, run.offset + run.len));
+            true
+        });
+        ranges.sort_unstable();
+        ranges.windows(2).find(|pair| pair[1].0 < pair[0].1).map(|pair| pair[1].0)
     }
 
     /// Bytes of the stream in one tile.
@@ -184,32 +218,57 @@ impl View {
         found
     }
 
-    /// How many of the stream's first `most` bytes lie before `offset` in the file.
-    pub fn before(&self, offset: u64, most: u64) -> u64 {
+    /// How many of stream bytes `[from, to)`, which are in order, lie before `offset` in the file.
+    pub fn before(&self, offset: u64, from: u64, to: u64) -> u64 {
         if let Some(first) = self.contiguous {
-            return offset.saturating_sub(first).min(most);
+            return offset.saturating_sub(first).clamp(from, to.max(from)) - from;
         }
-        let (mut low, mut high) = (0, most);
+        debug_assert!(self.is_ordered(from, to));
+        let (mut low, mut high) = (from, to.max(from));
         while low < high {
             let middle = low + (high - low) / 2;
             if self.offset_of(middle) < offset { low = middle + 1 } else { high = middle }
         }
-        low
+        low - from
     }
 
-    /// How many bytes of the stream lie before `offset` in the file.
+    /// How many bytes the stream has up to the last one that lies before `offset` in the file.
     pub fn stream_before(&self, offset: u64) -> u64 {
-        if self.is_empty() || offset <= self.disp {
+        let from = self.disp.saturating_add(self.tile.true_lb().max(0) as u64);
+        if self.is_empty() || offset <= from {
             return 0;
         }
-        let extent = self.tile.extent().max(1) as u64;
-        let tiles = if self.is_single { 1 } else { (offset - self.disp) / extent + 1 };
-        self.before(offset, tiles.saturating_mul(self.tile_bytes()).min(i64::MAX as u64))
+        // The last tile that begins before the offset: whatever lies in it comes behind all of the others.
+        let last = if self.is_single { 0 } else { (offset - 1 - from) / self.tile.extent() as u64 };
+        let first = last.saturating_mul(self.tile_bytes()).min(i64::MAX as u64);
+        let end = first.saturating_add(self.tile_bytes()).min(i64::MAX as u64);
+        if self.is_tile_ordered {
+            return first + self.before(offset, first, end);
+        }
+        let mut behind = first;
+        self.runs(first, end, |run| {
+            if run.offset < offset {
+                behind = run.stream + run.len.min(offset - run.offset);
+            }
+            true
+        });
+        behind
     }
 
     /// The range of the file that stream bytes `[from, to)` lie in; empty if there are none.
     pub fn span(&self, from: u64, to: u64) -> std::ops::Range<u64> {
-        if from >= to { 0..0 } else { self.offset_of(from)..self.offset_of(to - 1) + 1 }
+        if from >= to {
+            return 0..0;
+        }
+        if self.is_ordered(from, to) {
+            return self.offset_of(from)..self.offset_of(to - 1) + 1;
+        }
+        let (mut start, mut end) = (u64::MAX, 0);
+        self.runs(from, to, |run| {
+            (start, end) = (start.min(run.offset), end.max(run.offset + run.len));
+            true
+        });
+        start..end
     }
 }
 
@@ -298,7 +357,58 @@ mod tests {
         let view = view(8, &tile);
         assert!(view.is_contiguous() && view.reaches(1 << 40) && !view.reaches(i64::MAX as u64));
         assert_eq!(places(&view, 30), (8..38).collect::<Vec<_>>());
-        assert_eq!((view.before(20, 5), view.before(20, 50), view.stream_before(4)), (5, 12, 0));
+        assert_eq!((view.before(20, 0, 5), view.before(20, 0, 50), view.stream_before(4)), (5, 12, 0));
+        assert_eq!((view.before(20, 10, 50), view.before(20, 13, 50), view.before(9, 3, 50)), (2, 0, 0));
+    }
+
+    /// Columns of a matrix of 3 rows and 4 columns, one after the other.
+    #[test]
+    fn file_types_may_interleave() {
+        let column = Datatype::vector(ConstructorForm::Int, 3, 1, 4, byte()).unwrap();
+        let tile = Datatype::resized(ConstructorForm::Int, 0, 1, &column).unwrap();
+        let view = view(10, &tile);
+        assert_eq!(places(&view, 12), [10, 14, 18, 11, 15, 19, 12, 16, 20, 13, 17, 21]);
+        assert!(view.is_ordered(3, 6) && !view.is_ordered(2, 4) && view.reaches(12));
+        assert_eq!((view.span(0, 12), view.span(2, 4), view.span(4, 6)), (10..22, 11..19, 15..20));
+        assert_eq!(
+            (view.overlap(0, 12), view.overlap(0, 13), view.overlap(1, 13)),
+            (None, Some(14), Some(14))
+        );
+        assert_eq!((view.stream_before(10), view.stream_before(11), view.stream_before(13)), (0, 1, 7));
+        assert_eq!(view.stream_before(22), 34);
+    }
+
+    /// By definition, over file types that overlap themselves and each other.
+    #[test]
+    fn whatever_the_order_spans_and_ends_are_those_of_the_bytes() {
+        let mut random = fastrand::Rng::with_seed(11);
+        for _ in 0..500 {
+            let (mut at, mut lengths, mut displacements) = (0, Vec::new(), Vec::new());
+            for _ in 0..random.u32(1..5) {
+                at += random.i64(0..6);
+                lengths.push(random.i64(1..5));
+                displacements.push(at);
+            }
+            let tile = Datatype::hindexed(ConstructorForm::Int, &lengths, &displacements, byte()).unwrap();
+            let tile = Datatype::resized(ConstructorForm::Int, 0, random.i64(1..20), &tile).unwrap();
+            let view = View::new(random.u64(0..9), 1, tile.layout(), false).unwrap();
+            let all = places(&view, 1_000);
+            for _ in 0..20 {
+                let from = random.usize(0..100);
+                let to = random.usize(from + 1..120);
+                let part = &all[from..to];
+                let span = *part.iter().min().unwrap()..part.iter().max().unwrap() + 1;
+                assert_eq!(view.span(from as u64, to as u64), span);
+                let mut sorted = part.to_vec();
+                sorted.sort_unstable();
+                let twice = sorted.windows(2).find(|pair| pair[0] == pair[1]).map(|pair| pair[0]);
+                assert_eq!(view.overlap(from as u64, to as u64).is_some(), twice.is_some());
+                assert!(!view.is_ordered(from as u64, to as u64) || part.is_sorted());
+                let offset = random.u64(0..40);
+                let last = all.iter().rposition(|place| *place < offset).map_or(0, |last| last as u64 + 1);
+                assert_eq!(view.stream_before(offset), last);
+            }
+        }
     }
 
     #[test]
@@ -316,9 +426,13 @@ mod tests {
         assert_eq!(bad(&backward, 1, false), BadView::NotMonotonic);
         assert_eq!(bad(&before, 1, false), BadView::Negative);
         assert_eq!(bad(&twice, 1, true), BadView::Overlap);
-        let single = View::new(5, 1, tight.unwrap().layout(), true).unwrap();
-        assert!(single.is_single() && single.reaches(4) && !single.reaches(5));
-        assert_eq!((single.stream_before(7), single.stream_before(100)), (2, 4));
+        let tight = View::new(5, 1, tight.unwrap().layout(), true).unwrap();
+        assert_eq!((tight.overlap(0, 4), tight.overlap(0, 5), tight.overlap(3, 5)), (None, Some(8), Some(8)));
+        assert!(tight.is_ordered(0, 4) && !tight.is_ordered(0, 5) && tight.reaches(100));
+        let back = Datatype::resized(ConstructorForm::Int, 0, 0, byte()).unwrap();
+        let single = View::new(5, 1, back.layout(), true).unwrap();
+        assert!(single.is_single() && single.reaches(1) && !single.reaches(2));
+        assert_eq!((single.stream_before(5), single.stream_before(100)), (0, 1));
         assert!(View::new(0, 1, twice.layout(), false).is_ok());
         assert_eq!(bad(&twice, 3, false), BadView::NotWhole { filetype: 8, etype: 3 });
         assert_eq!(bad(&twice, 0, false), BadView::EmptyElement);

@@ -170,6 +170,72 @@ static void subarray(void)
     free(all);
 }
 
+/* Columns of a matrix, one after the other: file types that interleave. Each rank has four columns. */
+static void columns(int rows, int together)
+{
+    enum { OWN = 4 };
+    MPI_File fh = file_open(MPI_MODE_CREATE | MPI_MODE_RDWR | MPI_MODE_DELETE_ON_CLOSE);
+    MPI_Datatype column, tile;
+    int width = OWN * check_size, count = OWN * rows, wrong = 0;
+    int *mine = malloc((size_t)count * sizeof *mine), *whole = malloc((size_t)rows * width * sizeof *whole);
+    for (int i = 0; i < count; i++) mine[i] = i % rows * width + OWN * check_rank + i / rows;
+    MPI_Type_vector(rows, 1, width, MPI_INT, &column);
+    MPI_Type_create_resized(column, 0, sizeof(int), &tile);
+    MPI_Type_commit(&tile);
+    MPI_Offset disp = (MPI_Offset)sizeof(int) * OWN * check_rank, end;
+    MUST(MPI_File_set_view(fh, disp, MPI_INT, tile, "native", MPI_INFO_NULL));
+    MUST(together ? MPI_File_write_all(fh, mine, count, MPI_INT, MPI_STATUS_IGNORE)
+                  : MPI_File_write(fh, mine, count, MPI_INT, MPI_STATUS_IGNORE));
+    MUST(MPI_File_sync(fh));
+    MPI_Barrier(MPI_COMM_WORLD);
+    MUST(MPI_File_seek(fh, 0, MPI_SEEK_END));
+    MUST(MPI_File_get_position(fh, &end));
+    /* The last column of a file type that begins in the file has its first element there. */
+    CHECK_EQ(end, (MPI_Offset)(rows * width - OWN * check_rank - 1) * rows + 1);
+    memset(mine, 0, (size_t)count * sizeof *mine);
+    MUST(together ? MPI_File_read_at_all(fh, 0, mine, count, MPI_INT, MPI_STATUS_IGNORE)
+                  : MPI_File_read_at(fh, 0, mine, count, MPI_INT, MPI_STATUS_IGNORE));
+    for (int i = 0; i < count; i++) wrong += mine[i] != i % rows * width + OWN * check_rank + i / rows;
+    MUST(MPI_File_set_view(fh, 0, MPI_INT, MPI_INT, "native", MPI_INFO_NULL));
+    MUST(MPI_File_read_at_all(fh, 0, whole, rows * width, MPI_INT, MPI_STATUS_IGNORE));
+    for (int i = 0; i < rows * width; i++) wrong += whole[i] != i;
+    CHECK_EQ(wrong, 0);
+    MUST(MPI_File_close(&fh));
+    MPI_Type_free(&column), MPI_Type_free(&tile);
+    free(mine), free(whole);
+}
+
+/* A file that is only read may have bytes in its view more than once. */
+static void bytes_twice(void)
+{
+    unsigned char bytes[64], got[64];
+    int lengths[2] = {5, 2}, places[2] = {0, 1}, wrong = 0;
+    for (int i = 0; i < 64; i++) bytes[i] = (unsigned char)(3 * i + 1);
+    MPI_File fh = file_open(MPI_MODE_CREATE | MPI_MODE_WRONLY);
+    if (check_rank == 0) MUST(MPI_File_write_at(fh, 0, bytes, 64, MPI_BYTE, MPI_STATUS_IGNORE));
+    MUST(MPI_File_close(&fh));
+    MPI_Datatype twice, tile;
+    MPI_Type_indexed(2, lengths, places, MPI_BYTE, &twice);
+    MPI_Type_create_resized(twice, 0, 4, &tile);
+    MPI_Type_commit(&tile);
+    fh = file_open(MPI_MODE_RDONLY);
+    MUST(MPI_File_set_view(fh, check_rank, MPI_BYTE, tile, "native", MPI_INFO_NULL));
+    for (int together = 0; together < 2; together++) {
+        memset(got, 0, sizeof got);
+        MPI_Status status;
+        MUST(together ? MPI_File_read_at_all(fh, 2, got, 40, MPI_BYTE, &status)
+                      : MPI_File_read_at(fh, 2, got, 40, MPI_BYTE, &status));
+        CHECK_EQ(file_count(&status, MPI_BYTE), 40);
+        for (int i = 0; i < 40; i++) {
+            int in_tile = (i + 2) % 7;
+            wrong += got[i] != bytes[check_rank + (i + 2) / 7 * 4 + (in_tile < 5 ? in_tile : in_tile - 4)];
+        }
+    }
+    CHECK_EQ(wrong, 0);
+    MUST(MPI_File_close(&fh));
+    MPI_Type_free(&twice), MPI_Type_free(&tile);
+}
+
 static void wrong_views(void)
 {
     MPI_File fh = file_open(MPI_MODE_CREATE | MPI_MODE_RDWR | MPI_MODE_DELETE_ON_CLOSE);
@@ -222,6 +288,8 @@ int main(int argc, char **argv)
     check_init(&argc, &argv);
     file_name("views");
     subarray();
+    for (int together = 0; together < 2; together++) columns(3, together), columns(300, together);
+    bytes_twice();
     wrong_views();
     const char *hints[][2] = {{"romio_cb_write", "automatic"}, {"romio_cb_write", "enable"}, {"romio_cb_write",
             "disable"},

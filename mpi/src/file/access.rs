@@ -352,10 +352,10 @@ impl FileCall {
             AccessPosition::Shared => {
                 drop(process);
                 let position = facts.shared.advance(self.name, facts, elements)?;
-                return enter().file(self.fh)?.part(position, buf.clone());
+                return enter().file(self.fh)?.part(position, buf.clone(), self.writes);
             }
         };
-        let part = file.part(position, buf.clone())?;
+        let part = file.part(position, buf.clone(), self.writes)?;
         if self.place == AccessPosition::Pointer {
             file.position += elements;
         }
@@ -421,7 +421,7 @@ impl FileCall {
         let old = if facts.me == 0 { facts.shared.advance(self.name, &facts, all)? } else { 0 };
         let (_, olds) = agree(&participants, Ok(()), &[old])?;
         let before: u64 = told[..facts.me as usize].iter().map(|words| words[0]).sum();
-        let part = enter().file(self.fh)?.part(olds[0][0] + before, transfer.buf.clone());
+        let part = enter().file(self.fh)?.part(olds[0][0] + before, transfer.buf.clone(), self.writes);
         Ok((transfer, CollectiveTransfer::new(self.access(&facts)?, part)))
     }
 }

@@ -120,19 +120,27 @@ impl File {
         }
     }
 
-    /// The part of this rank's stream from an elementary type on, for a buffer.
-    pub(crate) fn part(&self, position: u64, buf: UserBuf) -> Result<StreamPart> {
+    /// The part of this rank's stream from an elementary type on, for a buffer to be written or read.
+    pub(crate) fn part(&self, position: u64, buf: UserBuf, writes: bool) -> Result<StreamPart> {
         let view = &self.view.view;
         let from = position.checked_mul(view.etype_bytes());
         let to = from.and_then(|from| from.checked_add(buf.len() as u64));
         match (from, to) {
             (Some(from), Some(to)) if buf.is_empty() || view.reaches(to) => {
-                Ok(StreamPart { view: view.clone(), from, buf })
+                match view.overlap(from, to).filter(|_| writes) {
+                    None => Ok(StreamPart { view: view.clone(), from, buf }),
+                    Some(byte) => Err(fail(
+                        MPI_ERR_ARG,
+                        format!(
+                            "the access writes byte {byte} of the file twice: filetypes that follow each other overlap there"
+                        ),
+                    )),
+                }
             }
             _ if view.is_empty() => Err(fail(MPI_ERR_IO, "the filetype of the view has no bytes to access")),
             _ if view.is_single() => Err(fail(
                 MPI_ERR_ARG,
-                "the access goes beyond one filetype, and the next one would overlap it: its extent is too small",
+                "the access goes beyond one filetype, and the next one would not lie behind it: its extent is not positive",
             )),
             _ => Err(fail(
                 MPI_ERR_ARG,

@@ -50,7 +50,8 @@ entry! {
         let position = u64::try_from(offset)
             .map_err(|_| fail(MPI_ERR_ARG, format!("offset is {offset}, but must not be negative")))?;
         let view = &file.view.view;
-        let stream = position.checked_mul(view.etype_bytes()).filter(|stream| view.reaches(stream + 1));
+        let stream = position.checked_mul(view.etype_bytes());
+        let stream = stream.filter(|stream| (view.is_empty() && *stream == 0) || view.reaches(stream + 1));
         let stream = stream.ok_or_else(|| {
             fail(MPI_ERR_ARG, format!("offset {offset} lies beyond the largest file"))
         })?;

@@ -170,10 +170,10 @@ impl MessageExchange {
         let flow = |(domain, (rank, _)): (usize, &(u32, Range<u64>))| {
             let range = self.plan.window(domain, self.client.round);
             self.spans[facts.me as usize].meets(&range).then(|| {
-                let first = part.view.before(range.start, part.to()).max(part.from);
+                let (first, last) = part.within(&range);
                 ToAggregator {
                     rank: *rank,
-                    left: first..part.view.before(range.end, part.to()).max(first),
+                    left: first..last,
                     is_last: false,
                     sent: None,
                     asked: Vec::new(),

@@ -165,7 +165,9 @@ impl CollectiveTransfer {
     fn meeting_words(&self) -> Vec<u8> {
         let class = self.error.as_ref().map_or(MPI_SUCCESS, |error| error.class());
         let span = self.part.span();
-        let alone = self.access.is_atomic || self.access.collective == Switch::Disable;
+        // Windows go through the file once, in order, and so must the part.
+        let alone =
+            self.access.is_atomic || self.access.collective == Switch::Disable || !self.part.is_ordered();
         let disposed = u64::from(alone) | u64::from(self.access.collective == Switch::Enable) << 1;
         record(&[
             class as u64,
