@@ -20,6 +20,8 @@ enum {
     WORDS = 8,
     PAIRS = 4,
     PAIR_BYTES = BYTES / PAIRS,
+    PAIR_DATA_BYTES = sizeof(double) + sizeof(int),
+    DATA = 0x7777, /* of the quarters of pairs, those that are not padding */
 };
 
 /* A register full. The compiler would load it again for each use; where both halves of such a load lie in lines that
@@ -53,21 +55,23 @@ typedef __mmask8 choice(__m512i x, __m512i y);
 /* Whether that is the first of two pairs. */
 typedef int first(const char *a, const char *b);
 
-/* Where the result takes the place of an operand that is chosen as a whole, there is nothing to write. */
+/* Where the result takes the place of an operand that is chosen as a whole, there is nothing to write. The padding of the
+ * result is the program's and stays as it is; behind the data of the last pair there may be no memory. */
 WIDE static inline __attribute__((always_inline)) void choose(const char *a, const char *b, char *out, size_t count,
                                                               choice *chosen, first *is_first) {
-    for (; count >= PAIRS; count -= PAIRS) {
+    for (; count > PAIRS; count -= PAIRS) {
         const __m512i x = load(a), y = load(b);
         const __mmask8 of_x = chosen(x, y);
         if (of_x || b != out) {
-            _mm512_storeu_si512(out, _mm512_mask_blend_epi64(of_x, y, x));
+            const __m512i old = b == out ? y : load(out);
+            _mm512_storeu_si512(out, _mm512_mask_blend_epi32(DATA, old, _mm512_mask_blend_epi64(of_x, y, x)));
         }
         a += BYTES, b += BYTES, out += BYTES;
     }
     for (; count > 0; count--) {
         const char *from = is_first(a, b) ? a : b;
         if (from != out) {
-            memcpy(out, from, PAIR_BYTES);
+            memcpy(out, from, PAIR_DATA_BYTES);
         }
         a += PAIR_BYTES, b += PAIR_BYTES, out += PAIR_BYTES;
     }

@@ -154,7 +154,9 @@ impl Datatype {
     #[inline]
     pub fn basic(&self) -> Option<Basic> {
         let basic = self.uniform()?;
-        (self.size() == basic.size() as i64 && self.extent() == basic.extent() as i64).then_some(basic)
+        let lies_so = self.core.bounds.lb == 0 && self.core.bounds.true_lb == 0;
+        let is_as_long = self.size() == basic.size() as i64 && self.extent() == basic.extent() as i64;
+        (lies_so && is_as_long).then_some(basic)
     }
 }
 

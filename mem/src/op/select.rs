@@ -8,7 +8,7 @@ use super::f16c::widened;
 use super::half::Half;
 use super::kernel::{Kernel, Registers, each_part, pieces, wide};
 use super::native;
-use super::pair::{Located, LowInt, LowShort, Maxloc, Minloc};
+use super::pair::{Located, LowInt, LowShort, Maxloc, Minloc, Padded, padded};
 use crate::basic::{Basic, Class, MachineType};
 use std::ffi::{c_int, c_long};
 use std::sync::LazyLock;
@@ -172,10 +172,10 @@ fn complex(op: Op, machine: MachineType, on: Registers) -> Option<Kernel> {
 fn pair(op: Op, basic: Basic, on: Registers) -> Option<Kernel> {
     match basic {
         Basic::FloatInt => located::<f32, c_int>(op, on),
-        Basic::DoubleInt => located::<f64, LowInt>(op, on),
-        Basic::LongInt => located::<c_long, LowInt>(op, on),
+        Basic::DoubleInt => padded_located::<f64, LowInt>(op, on),
+        Basic::LongInt => padded_located::<c_long, LowInt>(op, on),
         Basic::TwoInt => located::<c_int, c_int>(op, on),
-        Basic::ShortInt => located::<LowShort, c_int>(op, on),
+        Basic::ShortInt => padded_located::<LowShort, c_int>(op, on),
         Basic::LongDoubleInt => native::long_double_int(op),
         Basic::TwoReal => located::<f32, f32>(op, on),
         Basic::TwoDoublePrecision => located::<f64, f64>(op, on),
@@ -188,6 +188,14 @@ fn located<V: Copy + PartialOrd, I: Copy + PartialOrd>(op: Op, on: Registers) ->
     match op {
         Op::Minloc => Some(wide::<Located<V, I>, Minloc>(on)),
         Op::Maxloc => Some(wide::<Located<V, I>, Maxloc>(on)),
+        _ => None,
+    }
+}
+
+fn padded_located<V: Padded + PartialOrd, I: Padded + PartialOrd>(op: Op, on: Registers) -> Option<Kernel> {
+    match op {
+        Op::Minloc => Some(padded::<V, I, Minloc>(on)),
+        Op::Maxloc => Some(padded::<V, I, Maxloc>(on)),
         _ => None,
     }
 }

@@ -465,6 +465,56 @@ fn unusual_numbers_combine_alike_in_all_registers() {
     }
 }
 
+/// What lies between the parts of pairs is the program's.
+#[test]
+fn padding_stays_as_it_is() {
+    let mut state = 5u64;
+    let mut byte = || {
+        state = state.wrapping_mul(0x5851_f42d_4c95_7f2d).wrapping_add(1);
+        (state >> 56) as u8
+    };
+    let types = [Basic::DoubleInt, Basic::LongInt, Basic::ShortInt, Basic::LongDoubleInt];
+    for on in Registers::ALL.into_iter().filter(|on| *on <= Registers::here()) {
+        for (basic, op) in types.into_iter().flat_map(|basic| [(basic, Minloc), (basic, Maxloc)]) {
+            let kernel = select::kernel_for(op, basic, on).unwrap();
+            let is_data: Vec<bool> = (0..basic.extent())
+                .map(|at| {
+                    let mut parts = scalars(basic).into_iter();
+                    parts.any(|(offset, machine)| {
+                        (offset..offset + scalar_bytes(machine, 1).len()).contains(&at)
+                    })
+                })
+                .collect();
+            for (count, place) in
+                [1, 2, 4, 5, 9, 100].into_iter().flat_map(|count| [(count, 0), (count, 1), (count, 2)])
+            {
+                let arrays: [Vec<u8>; 3] =
+                    std::array::from_fn(|_| (0..count * basic.extent()).map(|_| byte()).collect());
+                let [mut a, mut b, mut out] = arrays.clone();
+                let out = match place {
+                    0 => &mut a,
+                    1 => &mut b,
+                    _ => &mut out,
+                };
+                let (before, result) = (out.clone(), out.as_mut_ptr());
+                let [a, b, _] = &arrays;
+                let [left, right] =
+                    [(0, a), (1, b)].map(
+                        |(number, operand)| {
+                            if number == place { result } else { operand.as_ptr().cast_mut() }
+                        },
+                    );
+                // SAFETY: the arrays hold `count` elements, and the machine has these registers.
+                unsafe { kernel(left, right, result, count) };
+                for (at, (old, new)) in before.iter().zip(out.iter()).enumerate() {
+                    let kept = is_data[at % basic.extent()] || old == new;
+                    assert!(kept, "{op} on {basic}, byte {at} of {count} pairs, {on:?}");
+                }
+            }
+        }
+    }
+}
+
 /// `long double` has kernels of its own, for which the comparisons of binary64 are the definition here.
 #[test]
 #[cfg(target_arch = "x86_64")]

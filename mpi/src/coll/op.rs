@@ -69,22 +69,26 @@ entry! {
     /// `inoutbuf = inbuf OP inoutbuf` in this process alone (section 6.9.7).
     safe fn MPI_Reduce_local, MPI_Reduce_local_c<W>(inbuf: ChoiceBuf, inoutbuf: ChoiceBufMut, count: W::Count, datatype: MPI_Datatype, op: MPI_Op) {
         let count = self::count("count", count.into())?;
-        let operation = {
+        let (operation, bytes, true_lb) = {
             let mut process = enter();
             process.engine()?;
             match Operation::predefined_by(op, datatype) {
-                Some(operation) => operation,
+                // Elements of these have bytes, and no others before them.
+                Some(operation) => (operation, count, 0),
                 None => {
-                    process.objects.types.committed(datatype)?;
-                    Operation::of(&process, op, datatype)?
+                    let found = process.objects.types.committed(datatype)?;
+                    let (bytes, true_lb) = (count.saturating_mul(found.size() as u64), found.true_lb());
+                    (Operation::of(&process, op, datatype)?, bytes, true_lb)
                 }
             }
         };
-        if count > 0 {
-            let inoutbuf = ChoiceBuf::from(inoutbuf);
-            present("inbuf", inbuf.address(), count, 0)?;
-            present("inoutbuf", inoutbuf.address(), count, 0)?;
+        let inoutbuf = ChoiceBuf::from(inoutbuf);
+        if bytes > 0 {
+            present("inbuf", inbuf.address(), bytes, true_lb)?;
+            present("inoutbuf", inoutbuf.address(), bytes, true_lb)?;
             check_apart(inbuf, inoutbuf)?;
+        }
+        if count > 0 {
             operation.combine_buffers(inbuf, inoutbuf, count);
         }
         Ok(())

@@ -83,6 +83,14 @@ impl Operation {
         }
     }
 
+    /// The handle that a function of the program's is called with, which must be valid then.
+    pub(crate) fn lent_datatype(&self) -> Option<MPI_Datatype> {
+        match *self {
+            Operation::Predefined(..) => None,
+            Operation::User { datatype, .. } => Some(datatype),
+        }
+    }
+
     /// Whether a function of the program's is called, which must happen without the state held.
     pub(crate) fn calls_out(&self) -> bool {
         matches!(self, Operation::User { .. })

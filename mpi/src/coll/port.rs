@@ -2,7 +2,7 @@
 
 use super::differ::{unequal, unequal_to_itself};
 use super::operation::Operation;
-use super::scratch::Scratch;
+use super::scratch::{ALIGN, Scratch};
 use super::told::Told;
 use crate::comm::object::{Comm, Lane};
 use crate::core::error::{Error, Result, fail};
@@ -162,13 +162,15 @@ impl Bindings {
         Ok(())
     }
 
-    /// The first byte of temporary elements and the one after their last, counted from the first element's address.
+    /// The first byte of temporary elements and the one after their last, counted from the first element's address. The first one is rounded
+    /// down, so that elements are as aligned as the memory: functions of the program's may count on that.
     fn extent_of(&self, temp: &Temp) -> (i128, i128) {
         let Some(datatype) = self.datatype(temp.ty) else { return (0, temp.count.into()) };
         let to_last = i128::from(datatype.extent()) * i128::from(temp.count.saturating_sub(1));
         let low = i128::from(datatype.true_lb());
         let high = low + i128::from(datatype.true_extent());
-        (low + to_last.min(0), high + to_last.max(0))
+        let low = (low + to_last.min(0)).div_euclid(ALIGN as i128) * ALIGN as i128;
+        (low, high + to_last.max(0))
     }
 
     /// The datatype of a name; `None` for bytes.

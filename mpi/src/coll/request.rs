@@ -21,6 +21,8 @@ pub(crate) struct CollectiveRequest {
     /// Taken out while one of the program's functions runs for it.
     running: Option<Box<RunningCollective>>,
     comm: MPI_Comm,
+    /// The handle that a function of the program's is called with.
+    lent: Option<MPI_Datatype>,
     phase: CollectivePhase,
     persistent: bool,
     /// The program has been told that it is complete, by a call that does not end it.
@@ -103,8 +105,17 @@ pub(crate) fn serve(mut process: LockGuard) -> LockGuard {
     process
 }
 
+impl CollectiveRequest {
+    /// No function of the program's is called for it any more.
+    fn give_back(&mut self, process: &mut Process) {
+        if let Some(datatype) = self.lent.take() {
+            process.objects.types.give_back(datatype);
+        }
+    }
+}
+
 impl Request for CollectiveRequest {
-    fn progress(&mut self, _process: &mut Process) -> Result<Progress> {
+    fn progress(&mut self, process: &mut Process) -> Result<Progress> {
         match std::mem::replace(&mut self.phase, CollectivePhase::Inactive) {
             CollectivePhase::Inactive => Ok(Progress::Inactive),
             CollectivePhase::Active => {
@@ -115,6 +126,7 @@ impl Request for CollectiveRequest {
                 let error = error.map(|error| error.at(self.comm));
                 if !self.persistent {
                     self.running.take().into_iter().for_each(|running| running.keep());
+                    self.give_back(process);
                 }
                 Ok(Progress::Ended(Ended { status: MPI_Status::EMPTY, error }))
             }
@@ -165,7 +177,8 @@ impl Request for CollectiveRequest {
         }
     }
 
-    fn free(self: Box<Self>, _process: &mut Process, _handle: MPI_Request) -> Result<Option<Callback>> {
+    fn free(mut self: Box<Self>, process: &mut Process, _handle: MPI_Request) -> Result<Option<Callback>> {
+        self.give_back(process);
         if let Some(running) = self.running {
             running.keep();
         }
@@ -234,15 +247,20 @@ impl Process {
         comm: MPI_Comm,
         plan: impl FnOnce(&mut Setup) -> Result,
     ) -> Result<MPI_Request> {
-        let running = Some(prepare(call, comm, self, CallForm::Request, plan)?);
+        let running = prepare(call, comm, self, CallForm::Request, plan)?;
+        // The program may free the type before its function is called with it (section 5.1.9).
+        let lent = running.bindings.operation.and_then(|operation| operation.lent_datatype());
         let collective = CollectiveRequest {
-            running,
+            running: Some(running),
             comm,
+            lent,
             phase: CollectivePhase::Inactive,
             persistent: false,
             told: false,
         };
-        self.new_request(collective)
+        let handle = self.new_request(collective)?;
+        lent.into_iter().for_each(|datatype| self.objects.types.lend(datatype));
+        Ok(handle)
     }
 
     /// The collective of a request.

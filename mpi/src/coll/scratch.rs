@@ -5,7 +5,7 @@ use std::alloc::{self, Layout};
 use std::ptr::NonNull;
 
 /// Where each piece of temporary memory begins: a cache line, and more than any basic type asks for.
-const ALIGN: usize = 64;
+pub(super) const ALIGN: usize = 64;
 
 /// One block of memory, which grows when a call needs more and serves the next call too.
 #[derive(Debug, Default)]

@@ -41,6 +41,16 @@ pub(crate) struct Datatypes {
     /// The types of Fortran 90, by constructor and arguments: calls with equal arguments get equal handles
     /// (section 19.1.9).
     f90: BTreeMap<(i32, Vec<i32>), MPI_Datatype>,
+    /// Handles that collectives under way give to functions of the program's.
+    lent: BTreeMap<usize, LentHandle>,
+}
+
+/// A handle that stays valid for functions of the program's, also when the program has freed it.
+#[derive(Debug, Default)]
+struct LentHandle {
+    /// To so many collectives.
+    times: usize,
+    is_freed: bool,
 }
 
 impl Datatypes {
@@ -50,6 +60,23 @@ impl Datatypes {
             table: Table::new(HandleKind::Datatype),
             predefined: BTreeMap::new(),
             f90: BTreeMap::new(),
+            lent: BTreeMap::new(),
+        }
+    }
+
+    /// A collective may call a function of the program's with this handle, until it [gives it back](Datatypes::give_back).
+    pub(crate) fn lend(&mut self, datatype: MPI_Datatype) {
+        if Basic::from_handle(datatype.0).is_none() {
+            self.lent.entry(datatype.0).or_default().times += 1;
+        }
+    }
+
+    /// A collective with this handle has ended.
+    pub(crate) fn give_back(&mut self, datatype: MPI_Datatype) {
+        let Some(lent) = self.lent.get_mut(&datatype.0) else { return };
+        lent.times -= 1;
+        if lent.times == 0 && self.lent.remove(&datatype.0).is_some_and(|lent| lent.is_freed) {
+            self.table.remove(datatype.0);
         }
     }
 
@@ -115,16 +142,23 @@ impl Datatypes {
     /// Whether a handle may be freed: predefined ones may not.
     pub(crate) fn check_freeable(&self, datatype: MPI_Datatype) -> Result {
         let found = self.get(datatype)?;
+        if self.lent.get(&datatype.0).is_some_and(|lent| lent.is_freed) {
+            return Err(no_type(datatype));
+        }
         if found.named().is_some() || is_f90(found) {
             return Err(fail(MPI_ERR_TYPE, "a predefined datatype cannot be freed"));
         }
         Ok(())
     }
 
-    /// Takes the object of a derived type out; its handle is invalid from now on.
-    pub(crate) fn remove(&mut self, datatype: MPI_Datatype) -> Result<TypeObject> {
+    /// Takes the object of a derived type out; its handle is invalid from now on, or once it is lent to no collective any more.
+    pub(crate) fn remove(&mut self, datatype: MPI_Datatype) -> Result {
         self.check_freeable(datatype)?;
-        self.table.remove(datatype.0).ok_or_else(|| no_type(datatype))
+        if let Some(lent) = self.lent.get_mut(&datatype.0) {
+            lent.is_freed = true;
+            return Ok(());
+        }
+        self.table.remove(datatype.0).map(|_| ()).ok_or_else(|| no_type(datatype))
     }
 
     /// Packed bytes of one element, 0 for an invalid handle.
