@@ -27,6 +27,8 @@ fn main() {
         "-lmpi_abi",
         "-Wl,-rpath,$ORIGIN:$ORIGIN/..",
         "-Wl,--enable-new-dtags",
+        // As the library beneath, which calls functions of this one: see there.
+        "-Wl,-z,nodelete",
     ] {
         println!("cargo:rustc-cdylib-link-arg={argument}");
     }

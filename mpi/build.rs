@@ -8,5 +8,7 @@ fn main() {
     println!("cargo:rustc-cdylib-link-arg=-Wl,-soname,libmpi_abi.so.1");
     // The addresses in the table of calls are the library's own, and need no lookup by name each time that a program starts.
     println!("cargo:rustc-cdylib-link-arg=-Wl,-Bsymbolic-functions");
+    // A plugin that is unloaded takes its libraries along. This one has told threads, signals and forks where to find its functions.
+    println!("cargo:rustc-cdylib-link-arg=-Wl,-z,nodelete");
     libgcc::link();
 }

@@ -40,7 +40,7 @@ place_library() {
         printf '%s\0' "$source" "$work/$(basename "$source" .c).o"
     done | compile_all "$cc" -std=gnu11 -O2 -fPIC -Wall -Wextra -I"$root/abi/include" -I"$fortran/glue"
     $cc -shared -o "$work/libmpifort_abi.so.1" "$work"/*.o -Wl,-soname,libmpifort_abi.so.1 -Wl,--no-undefined \
-        -Wl,-rpath,\$ORIGIN -Wl,--enable-new-dtags -L"$prefix/lib" -lmpi_abi -pthread || fail "libmpifort_abi does not link"
+        -Wl,-rpath,\$ORIGIN -Wl,--enable-new-dtags -Wl,-z,nodelete -L"$prefix/lib" -lmpi_abi -pthread || fail "libmpifort_abi does not link"
     put 755 "$work/libmpifort_abi.so.1" "$prefix/lib/libmpifort_abi.so.1"
     ln -sf libmpifort_abi.so.1 "$prefix/lib/libmpifort_abi.so"
     ${AR:-ar} -rcs "$work/libmpi_abi_c2f.a" "$work/handles.o" "$work/statuses.o" || fail "libmpi_abi_c2f.a cannot be made"

@@ -142,7 +142,7 @@ pub(crate) const BOARD_LOOKED_AT_MAX: usize = 1000;
 pub(crate) const TAG_UB: i32 = i32::MAX;
 
 /// Contexts that a process names at once for a new communicator and its descendants. 32 bits of count allow a
-/// process to lead a million times; a communicator is duplicated about 160 times before its members ask again.
+/// process to lead a million times, before it draws numbers; a communicator is duplicated about 160 times before its members compute more.
 pub(crate) const CONTEXTS_PER_BLOCK: u32 = 4096;
 
 /// Tag of the barrier with which `MPI_Finalize` ends, on [`crate::comm::object::Lane::Coll`].

@@ -19,7 +19,7 @@ static void read_variable(int index, MPI_Datatype type, MPI_T_enum words)
         CHECK(value >= 0 && value < items);
         MUST(MPI_T_enum_get_item(words, value, &item_value, NULL, NULL));
         CHECK_EQ(item_value, value);
-        CHECK_EQ(MPI_T_enum_get_item(words, items, &item_value, NULL, NULL), MPI_T_ERR_INVALID_ITEM);
+        CHECK_EQ(MPI_T_enum_get_item(words, items, &item_value, NULL, NULL), MPI_T_ERR_INVALID_INDEX);
     }
     MUST(MPI_T_cvar_handle_free(&handle));
     CHECK(handle == MPI_T_CVAR_HANDLE_NULL);

@@ -408,7 +408,6 @@ fn predefined(key: c_int) -> Option<&'static AtomicI32> {
     static TAG_MAX: AtomicI32 = AtomicI32::new(TAG_UB);
     static IO: AtomicI32 = AtomicI32::new(MPI_ANY_SOURCE);
     static HOST: AtomicI32 = AtomicI32::new(MPI_PROC_NULL);
-    // All ranks are on one machine and read its clock.
     static WTIME_IS_GLOBAL: AtomicI32 = AtomicI32::new(1);
     static APPNUM: AtomicI32 = AtomicI32::new(0);
     static UNIVERSE_SIZE: AtomicI32 = AtomicI32::new(0);
@@ -431,6 +430,8 @@ fn refresh(process: &mut Process, key: c_int) -> bool {
     let value = match key {
         MPI_APPNUM => job.and_then(|job| job.appnum()).map(|number| number as c_int),
         MPI_UNIVERSE_SIZE => job.map(|job| job.universe_size() as c_int),
+        // Ranks of one host read the same clock; those of hosts count from when these were started.
+        MPI_WTIME_IS_GLOBAL => job.map(|job| c_int::from(job.hosts == 1)),
         MPI_LASTUSEDCODE => Some(process.objects.errors.last_used()),
         _ => return true,
     };

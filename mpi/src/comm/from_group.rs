@@ -95,9 +95,8 @@ fn join(
     } else {
         None
     };
-    let mine = process.allocate_contexts();
     drop(process);
-    keep(local_group, join_over(participants, leader, bridge, mine)?, hints, errhandler)
+    keep(local_group, join_over(participants, leader, bridge)?, hints, errhandler)
 }
 
 /// The participants of a group's members, which this process must be one of.

@@ -9,7 +9,8 @@ use crate::core::boundary::Handed;
 use crate::core::entry::entry;
 use crate::core::error::{Result, fail};
 use crate::core::process::enter;
-use crate::spawn::introduce;
+use crate::limits::CONTEXTS_PER_BLOCK;
+use crate::spawn::{chance, introduce};
 use std::ffi::c_int;
 use tern_abi::*;
 use tern_coll::Root;
@@ -24,8 +25,7 @@ entry! {
         let (newintercomm, joint) = meet_with("MPI_Intercomm_create", local_comm, arguments, |(_, joint), record| {
             record.root = Some(Root::Rank(joint.leader));
         })?;
-        let mine = enter().allocate_contexts();
-        newintercomm.set(adopt(local_comm, join_over(joint.participants, joint.leader, joint.bridge, mine)?)?);
+        newintercomm.set(adopt(local_comm, join_over(joint.participants, joint.leader, joint.bridge)?)?);
         Ok(())
     }
 
@@ -63,14 +63,6 @@ fn sides(call: &'static str, comm: MPI_Comm) -> Result<(Participants, Group)> {
     // The leaders' messages cross between the groups: the local lane would mix ranks of both.
     participants.context = this.lane(Lane::Local);
     Ok((participants, remote))
-}
-
-/// One block of contexts for both sides.
-pub(crate) fn agreed_context(call: &'static str, comm: MPI_Comm, mine: Contexts) -> Result<u64> {
-    let (participants, remote) = sides(call, comm)?;
-    let both = tell_both(call, comm, &record(&[mine.first()]))?;
-    let ours_first = enter().comes_first(&participants.group, &remote);
-    Ok(number(if ours_first { &both.ours } else { &both.theirs }, 0))
 }
 
 /// `MPI_Comm_create` on an intercommunicator: the parts of both sides.
@@ -164,13 +156,10 @@ impl JoiningSide {
     }
 }
 
-/// Joins two participants over a bridge that only the leaders have.
-pub(crate) fn join_over(
-    participants: Participants,
-    leader: u32,
-    bridge: Option<Bridge>,
-    mine: Contexts,
-) -> Result<Comm> {
+/// Joins two participants over a bridge that only the leaders have. The other side may be of a world that this process has not met before,
+/// and in which a block that is counted here is another one's: so it is drawn.
+pub(crate) fn join_over(participants: Participants, leader: u32, bridge: Option<Bridge>) -> Result<Comm> {
+    let mine = Contexts::drawn(chance(), CONTEXTS_PER_BLOCK);
     let told = introduce::meet_over(&participants, leader, bridge, mine.first())?;
     let remote = told.group;
     if remote.members().any(|member| participants.group.rank_of(member).is_some()) {

@@ -21,7 +21,7 @@ entry! {
     /// A copy with its own context, attributes as their functions decide, the same hints and topology.
     safe fn MPI_Comm_dup(comm: MPI_Comm, newcomm: Result<Handed<'_, MPI_Comm>>) on comm {
         let newcomm = met("MPI_Comm_dup", comm, newcomm)?;
-        newcomm.set(dup("MPI_Comm_dup", comm, None)?);
+        newcomm.set(dup(comm, None)?);
         Ok(())
     }
 
@@ -29,7 +29,7 @@ entry! {
     safe fn MPI_Comm_dup_with_info(comm: MPI_Comm, info: MPI_Info, newcomm: Result<Handed<'_, MPI_Comm>>) on comm {
         let arguments = newcomm.and_then(|newcomm| Ok((newcomm, enter().hints(info)?)));
         let (newcomm, hints) = met("MPI_Comm_dup_with_info", comm, arguments)?;
-        newcomm.set(dup("MPI_Comm_dup_with_info", comm, Some(hints))?);
+        newcomm.set(dup(comm, Some(hints))?);
         Ok(())
     }
 
@@ -117,15 +117,20 @@ entry! {
             return met("MPI_Comm_disconnect", *comm, Err(error));
         }
         barrier_on("MPI_Comm_disconnect", *comm)?;
+        let members: Vec<_> = {
+            let process = enter();
+            let this = process.comm(*comm)?;
+            this.group.members().chain(this.remote.iter().flat_map(Group::members)).collect()
+        };
         free(*comm)?;
-        crate::spawn::part("MPI_Comm_disconnect");
+        crate::spawn::part("MPI_Comm_disconnect", members);
         *comm = MPI_COMM_NULL;
         Ok(())
     }
 }
 
-fn dup(call: &'static str, comm: MPI_Comm, hints: Option<Info>) -> Result<MPI_Comm> {
-    let (context, children) = child_context(call, comm)?;
+fn dup(comm: MPI_Comm, hints: Option<Info>) -> Result<MPI_Comm> {
+    let (context, children) = child_context(comm)?;
     let mut copy = {
         let process = enter();
         let this = process.comm(comm)?;
@@ -156,30 +161,14 @@ fn idup(
         request?.set(enter().ended_request(Ended::well(MPI_Status::EMPTY))?);
     }
     let (newcomm, hints) = told.expect("what was not refused was told");
-    let made = dup(call, comm, hints)?;
+    let made = dup(comm, hints)?;
     newcomm.set(made);
     Ok(())
 }
 
-/// A context for a communicator with the same members, by counting; when the block is used up, by asking.
-pub(crate) fn child_context(call: &'static str, comm: MPI_Comm) -> Result<(u64, Contexts)> {
-    let mut process = enter();
-    if let Some(child) = process.comm_mut(comm)?.children.child() {
-        return Ok(child);
-    }
-    let mine = process.allocate_contexts();
-    let this = process.comm(comm)?;
-    let (local, inter) = (Participants::local(call, this), this.remote.is_some());
-    drop(process);
-    let first = if inter {
-        intercomm::agreed_context(call, comm, mine)?
-    } else {
-        number(&local.allgather(&record(&[mine.first()]))?, 0)
-    };
-    let mut block = Contexts::named(first, CONTEXTS_PER_BLOCK);
-    let child = block.child().expect("a new block has contexts");
-    enter().comm_mut(comm)?.children = block;
-    Ok(child)
+/// A context for a communicator with the same members, without asking them.
+pub(crate) fn child_context(comm: MPI_Comm) -> Result<(u64, Contexts)> {
+    Ok(enter().comm_mut(comm)?.child_context())
 }
 
 /// Takes a new communicator in; it inherits the error handler of its parent (section 9.3).

@@ -6,6 +6,7 @@ use crate::comm::attribute_values::Attributes;
 use crate::core::handle::HandleKind;
 use crate::core::table::Table;
 use crate::env::hints::Info;
+use crate::limits::CONTEXTS_PER_BLOCK;
 use crate::topo::object::Topology;
 use std::cell::OnceCell;
 use std::sync::Arc;
@@ -31,11 +32,21 @@ pub(crate) enum Lane {
 
 /// Contexts that a communicator's members may give to its children without asking each other: all make the
 /// same communicators in the same order, so all take the same number. Unique in the world, since each block comes from
-/// the count of one process. Of a process that has met other worlds it comes from chance: see [`Contexts::drawn`].
+/// the count of one process. Of a process that has met other worlds it comes from chance: see [`Contexts::drawn`]. A communicator that
+/// has given all of its block to children goes on with one that its members compute: see [`Contexts::computed`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Contexts {
     next: u64,
     left: u32,
+}
+
+/// A number of which each bit depends on each of another one's: the same in every process. The finalizer of splitmix64 (Steele, Lea and
+/// Flood, 2014).
+fn mixed(number: u64) -> u64 {
+    let mut mixed = number.wrapping_add(0x9e37_79b9_7f4a_7c15);
+    mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    mixed ^ (mixed >> 31)
 }
 
 impl Contexts {
@@ -47,6 +58,12 @@ impl Contexts {
     /// No contexts.
     pub(crate) const NONE: Contexts = Contexts { next: 0, left: 0 };
 
+    /// The next block that process `leader` gives out, which counts them; `None` when it has given out all that a count of 32 bits has.
+    pub(crate) fn counted(leader: Peer, count: &mut u32, len: u32) -> Option<Self> {
+        let next = count.checked_add(len)?;
+        Some(Self::block(leader, std::mem::replace(count, next), len))
+    }
+
     /// The block that process `leader` gives out with its count at `count`.
     pub(crate) fn block(leader: Peer, count: u32, len: u32) -> Self {
         Contexts { next: (u64::from(leader) << 34) | (u64::from(count) * Self::STEP), left: len }
@@ -57,6 +74,12 @@ impl Contexts {
     /// the chance is 1 in 5 million.
     pub(crate) fn drawn(chance: u64, len: u32) -> Self {
         Contexts { next: 1 << 62 | (chance & ((1 << 48) - 1)) << 14, left: len }
+    }
+
+    /// The block of a communicator of this context after the last one, which ended here. All members compute the same, so none has to wait
+    /// for another: `MPI_Comm_idup` must not. It is like a drawn one.
+    fn computed(self, context: u64, len: u32) -> Self {
+        Self::drawn(mixed(mixed(context).wrapping_add(self.next)), len)
     }
 
     /// The block that a peer has named by its first context.
@@ -124,6 +147,15 @@ pub(crate) struct Comm {
 }
 
 impl Comm {
+    /// A context for a communicator with the same members, and for its children.
+    pub(crate) fn child_context(&mut self) -> (u64, Contexts) {
+        if let Some(child) = self.children.child() {
+            return child;
+        }
+        self.children = self.children.computed(self.context, CONTEXTS_PER_BLOCK);
+        self.children.child().expect("a new block has contexts")
+    }
+
     /// A communicator without name, attributes or hints.
     pub(crate) fn new(context: u64, rank: u32, group: Group, remote: Option<Group>) -> Self {
         Comm {
@@ -274,6 +306,37 @@ mod tests {
             let last = std::iter::from_fn(|| contexts.child()).last().unwrap().0;
             assert!(last < Contexts::drawn(chance, 1).first() + (1 << 14), "blocks do not overlap");
         }
+    }
+
+    #[test]
+    fn a_process_counts_no_block_twice() {
+        let mut count = u32::MAX - 9_000;
+        let blocks = std::iter::from_fn(|| Contexts::counted(3, &mut count, 4096));
+        assert_eq!(blocks.map(|block| block.first()).collect::<Vec<_>>().len(), 2);
+        assert_eq!(Contexts::counted(3, &mut count, 4096), None);
+    }
+
+    /// Also where a parent and its youngest descendants have used up the same block.
+    #[test]
+    fn members_go_on_with_the_same_contexts_when_a_block_is_used_up() {
+        let make = || {
+            let mut comms = vec![Comm::new(4, 0, Group::range(0, 2), None)];
+            comms[0].children = Contexts::block(3, 7, 64);
+            let mut contexts = Vec::new();
+            for number in 0..2_000 {
+                let parent = number * 7 % comms.len();
+                let (context, children) = comms[parent].child_context();
+                let mut comm = Comm::new(context, 0, Group::range(0, 2), None);
+                comm.children = children;
+                comms.push(comm);
+                contexts.push(context);
+            }
+            contexts
+        };
+        let contexts = make();
+        assert_eq!(contexts, make());
+        let distinct: std::collections::HashSet<_> = contexts.iter().collect();
+        assert_eq!(distinct.len(), contexts.len());
     }
 
     #[test]

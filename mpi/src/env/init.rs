@@ -377,13 +377,14 @@ fn publish_state(job: &Job, state: RankState) {
 impl process::Process {
     /// A block of contexts that this process is the first to name.
     pub(crate) fn allocate_contexts(&mut self) -> Contexts {
-        if self.worlds.has_met() {
-            return Contexts::drawn(spawn::chance(), CONTEXTS_PER_BLOCK);
-        }
-        let count = self.coll.contexts_allocated;
-        self.coll.contexts_allocated = count.wrapping_add(CONTEXTS_PER_BLOCK);
-        let me = self.own_peer();
-        Contexts::block(me, count, CONTEXTS_PER_BLOCK)
+        let counted = match self.worlds.has_met() {
+            true => None,
+            false => {
+                let me = self.own_peer();
+                Contexts::counted(me, &mut self.coll.contexts_allocated, CONTEXTS_PER_BLOCK)
+            }
+        };
+        counted.unwrap_or_else(|| Contexts::drawn(spawn::chance(), CONTEXTS_PER_BLOCK))
     }
 
     /// The number of the host on which this process runs.

@@ -149,6 +149,7 @@ fn finish(session: MPI_Session) -> Result {
     crate::p2p::buffered::release_all("MPI_Session_finalize", Some(session))?;
     if is_last_user(session) {
         init::send_what_is_left("MPI_Session_finalize");
+        crate::spawn::leave_together("MPI_Session_finalize")?;
     }
     let mut process = enter();
     let Some(gone) = process.objects.sessions.table.remove(session.0) else {

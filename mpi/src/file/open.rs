@@ -169,7 +169,7 @@ fn own_comm(comm: MPI_Comm) -> Result<MPI_Comm> {
         return Err(fail(MPI_ERR_COMM, "this is an intercommunicator; a file needs an intracommunicator"));
     }
     met(CALL, comm, Ok(()))?;
-    let (context, children) = child_context(CALL, comm)?;
+    let (context, children) = child_context(comm)?;
     let mut process = enter();
     let this = process.comm(comm)?;
     let mut own = Comm::new(context, this.rank, this.group.clone(), None);

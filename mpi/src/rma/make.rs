@@ -292,7 +292,7 @@ fn make(
     memory: MemoryOrigin,
 ) -> Result<(MPI_Win, *mut u8)> {
     let is_watched = wanted.is_watched;
-    let own = own_comm(call, comm)?;
+    let own = own_comm(comm)?;
     let made = make_on(call, (comm, own), flavor, wanted, &memory);
     match &made {
         Ok((win, _)) if is_watched => watch(call, comm, *win)?,
@@ -318,11 +318,11 @@ fn watch(call: &'static str, comm: MPI_Comm, win: MPI_Win) -> Result {
 }
 
 /// A communicator for the window alone.
-fn own_comm(call: &'static str, comm: MPI_Comm) -> Result<MPI_Comm> {
+fn own_comm(comm: MPI_Comm) -> Result<MPI_Comm> {
     if enter().comm(comm)?.remote.is_some() {
         return Err(fail(MPI_ERR_COMM, "this is an intercommunicator; a window needs an intracommunicator"));
     }
-    let (context, children) = child_context(call, comm)?;
+    let (context, children) = child_context(comm)?;
     let mut process = enter();
     let this = process.comm(comm)?;
     let mut own = Comm::new(context, this.rank, this.group.clone(), None);

@@ -123,7 +123,10 @@ fn spawn(
         Err(error) => (wanted, error.code()),
     };
     if errcodes.address() != MPI_ERRCODES_IGNORE {
-        errcodes.store(std::iter::repeat_n(code, count as usize))?;
+        // Those that `soft` has spared were not started (section 11.8.2).
+        let spared = wanted.saturating_sub(count) as usize;
+        let codes = std::iter::repeat_n(code, count as usize);
+        errcodes.store(codes.chain(std::iter::repeat_n(MPI_ERR_SPAWN, spared)))?;
     }
     made
 }

@@ -1,6 +1,6 @@
 //! The other worlds that this process has met, and how it becomes reachable for them.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::os::fd::RawFd;
 
@@ -98,9 +98,10 @@ impl Process {
         Ok(peer)
     }
 
-    /// Foreign peers that no communicator, group or window has any more.
-    fn unused_peers(&self) -> Vec<Peer> {
-        let mut unused = self.worlds.hosts.clone();
+    /// Those of some peers that are of other worlds, and that no communicator or window has any more.
+    fn unused_among(&self, members: Vec<Peer>) -> Vec<Peer> {
+        let mut unused: BTreeSet<Peer> =
+            members.into_iter().filter(|peer| self.worlds.hosts.contains_key(peer)).collect();
         let mut keep = |group: &Group| {
             for member in group.members() {
                 unused.remove(&member);
@@ -111,8 +112,12 @@ impl Process {
             keep(&comm.group);
             comm.remote.iter().for_each(&mut keep);
         }
-        self.objects.groups.iter().for_each(|(_, group)| keep(group));
-        unused.into_keys().collect()
+        unused.into_iter().collect()
+    }
+
+    /// Whether a group of the program's names a peer, whose number must stay its own then.
+    fn has_group_with(&self, peer: Peer) -> bool {
+        self.objects.groups.iter().any(|(_, group)| group.rank_of(peer).is_some())
     }
 }
 
@@ -189,13 +194,14 @@ impl Directory for Nobody {
     }
 }
 
-/// Parts from the processes that this one has nothing in common with any more, all of which do the same now.
-pub(crate) fn part(call: &'static str) {
+/// Parts from those members of a communicator that was disconnected with which this process has nothing else in common; all of them do the same
+/// now. Members of communicators that were freed only stay connected (section 11.10.4).
+pub(crate) fn part(call: &'static str, members: Vec<Peer>) {
     let mut process = enter();
     if process.worlds.hosts.is_empty() {
         return;
     }
-    let unused = process.unused_peers();
+    let unused = process.unused_among(members);
     let Some(tcp) = process.abroad_mut().filter(|_| !unused.is_empty()) else { return };
     tcp.part(&unused);
     tell_why_not_near(&mut process);
@@ -205,6 +211,9 @@ pub(crate) fn part(call: &'static str) {
         |process| process.abroad_mut().is_none_or(Tcp::has_parted).then_some(()),
     );
     let mut process = enter();
+    let reserved = |peer: &Peer| process.has_group_with(*peer);
+    let reserved: Vec<Peer> = unused.iter().copied().filter(reserved).collect();
+    process.abroad_mut().into_iter().for_each(|tcp| tcp.reserve(&reserved));
     for peer in &unused {
         process.worlds.hosts.remove(peer);
         process.engine_mut().into_iter().for_each(|engine| engine.forget_peer(*peer));

@@ -41,7 +41,7 @@ tool_entry! {
     ) {
         let _tools = enter()?;
         let (_, words) = find(enumtype)?;
-        let word = usize::try_from(indx).ok().and_then(|at| words.get(at)).ok_or(MPI_T_ERR_INVALID_ITEM)?;
+        let word = usize::try_from(indx).ok().and_then(|at| words.get(at)).ok_or(MPI_T_ERR_INVALID_INDEX)?;
         put_text(name, name_len, word);
         give(value, indx)
     }

@@ -36,7 +36,7 @@ entry! {
         let told = |(_, _, grid): &(_, _, Grid), record: &mut CallRecord| grid.add_to_record(reorder != 0, record);
         let (comm_cart, size, grid) = meet_with(CREATE, comm_old, arguments, told)?;
         let order = grid.order(comm_old, size, reorder != 0)?;
-        comm_cart.set(make(CREATE, comm_old, size, order, |rank| Ok(grid.topology(rank)))?);
+        comm_cart.set(make(comm_old, size, order, |rank| Ok(grid.topology(rank)))?);
         Ok(())
     }
 

@@ -36,7 +36,7 @@ entry! {
         let place = comm_dist_graph.as_ref().ok().copied();
         let mine = comm_dist_graph.and_then(|_| enter().hints(info)).and(mine);
         let mine = met_if_checked(ADJACENT, comm_old, mine)?;
-        let made = make(ADJACENT, comm_old, size, order.order(), |rank| Ok(order.topology(rank, mine?)))?;
+        let made = make(comm_old, size, order.order(), |rank| Ok(order.topology(rank, mine?)))?;
         hand_out(place, made)
     }
 
@@ -54,7 +54,7 @@ entry! {
         let place = comm_dist_graph.as_ref().ok().copied();
         let named = comm_dist_graph.and_then(|_| enter().hints(info)).and(named);
         let named = met_if_checked(CREATE, comm_old, named)?;
-        let made = make(CREATE, comm_old, size, order.order(), |rank| {
+        let made = make(comm_old, size, order.order(), |rank| {
             named.map(|_| order.topology(rank, gathered(&ends, weights.address() != MPI_UNWEIGHTED)))
         })?;
         hand_out(place, made)

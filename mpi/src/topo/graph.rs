@@ -32,7 +32,7 @@ entry! {
         let told = |(_, _, graph): &(_, _, Graph), record: &mut CallRecord| graph.add_to_record(reorder != 0, record);
         let (comm_graph, size, graph) = meet_with(CREATE, comm_old, arguments, told)?;
         let order = graph.order(comm_old, reorder != 0)?;
-        comm_graph.set(make(CREATE, comm_old, size, order, |rank| Ok(graph.topology(rank)))?);
+        comm_graph.set(make(comm_old, size, order, |rank| Ok(graph.topology(rank)))?);
         Ok(())
     }
 

@@ -41,13 +41,12 @@ entry! {
 /// keep theirs. `topology`, of the new rank, may fail at some ranks only; these have then counted the communicator like the
 /// others.
 fn make(
-    call: &'static str,
     old: MPI_Comm,
     size: u32,
     order: Option<RankOrder>,
     topology: impl FnOnce(u32) -> Result<Topology>,
 ) -> Result<MPI_Comm> {
-    let (context, children) = child_context(call, old)?;
+    let (context, children) = child_context(old)?;
     let (rank, group) = {
         let process = enter();
         let this = process.comm(old)?;

@@ -148,6 +148,11 @@ impl Tcp {
         self.wake_by(now + Duration::from_millis(PARTING_MS));
     }
 
+    /// Keeps the numbers of peers from being given to others, though this rank has parted from them.
+    pub fn reserve(&mut self, peers: &[Peer]) {
+        self.foreign.vacant.retain(|vacant| !peers.contains(vacant));
+    }
+
     /// Whether this rank has parted from all that it wanted to part from. Their numbers are free then.
     pub fn has_parted(&mut self) -> bool {
         self.foreign.parting.is_empty() || self.settle_parted(Instant::now())
