@@ -145,6 +145,9 @@ pub(crate) const TAG_UB: i32 = i32::MAX;
 /// process to lead a million times, before it draws numbers; a communicator is duplicated about 160 times before its members compute more.
 pub(crate) const CONTEXTS_PER_BLOCK: u32 = 4096;
 
+/// Error handlers of freed communicators that are kept for operations that go on.
+pub(crate) const FREED_HANDLERS_MAX: usize = 256;
+
 /// Tag of the barrier with which `MPI_Finalize` ends, on [`crate::comm::object::Lane::Coll`].
 pub(crate) const LAST_BARRIER_TAG: i32 = i32::MAX;
 

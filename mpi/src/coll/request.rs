@@ -20,7 +20,8 @@ use tern_abi::*;
 pub(crate) struct CollectiveRequest {
     /// Taken out while one of the program's functions runs for it.
     running: Option<Box<RunningCollective>>,
-    comm: MPI_Comm,
+    /// The context of its communicator.
+    context: u64,
     /// The handle that a function of the program's is called with.
     lent: Option<MPI_Datatype>,
     phase: CollectivePhase,
@@ -123,7 +124,7 @@ impl Request for CollectiveRequest {
                 Ok(Progress::Pending)
             }
             CollectivePhase::Ended(error) => {
-                let error = error.map(|error| error.at(self.comm));
+                let error = error.map(|error| process.of_communicator(error, self.context));
                 if !self.persistent {
                     self.running.take().into_iter().for_each(|running| running.keep());
                     self.give_back(process);
@@ -183,7 +184,7 @@ impl Request for CollectiveRequest {
             running.keep();
         }
         match self.phase {
-            CollectivePhase::Ended(Some(error)) => Err(error.at(self.comm)),
+            CollectivePhase::Ended(Some(error)) => Err(process.of_communicator(error, self.context)),
             _ => Ok(None),
         }
     }
@@ -247,12 +248,13 @@ impl Process {
         comm: MPI_Comm,
         plan: impl FnOnce(&mut Setup) -> Result,
     ) -> Result<MPI_Request> {
+        let context = self.comm(comm).map_or(0, |comm| comm.context);
         let running = prepare(call, comm, self, CallForm::Request, plan)?;
         // The program may free the type before its function is called with it (section 5.1.9).
         let lent = running.bindings.operation.and_then(|operation| operation.lent_datatype());
         let collective = CollectiveRequest {
             running: Some(running),
-            comm,
+            context,
             lent,
             phase: CollectivePhase::Inactive,
             persistent: false,

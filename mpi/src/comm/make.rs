@@ -359,7 +359,8 @@ fn free(comm: MPI_Comm) -> Result {
         let context = gone.lane(Lane::P2p);
         process.engine_mut().into_iter().for_each(|engine| engine.forget_partitioned(context));
         process.worlds.forget(comm);
-        process.objects.errhandlers.release(gone.errhandler);
+        let forgotten = process.objects.comms.remember(&gone);
+        forgotten.into_iter().for_each(|errhandler| process.objects.errhandlers.release(errhandler));
         process.leave_shm_comm(gone.shm_comm);
     }
     Ok(())

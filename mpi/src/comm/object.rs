@@ -6,9 +6,10 @@ use crate::comm::attribute_values::Attributes;
 use crate::core::handle::HandleKind;
 use crate::core::table::Table;
 use crate::env::hints::Info;
-use crate::limits::CONTEXTS_PER_BLOCK;
+use crate::limits::{CONTEXTS_PER_BLOCK, FREED_HANDLERS_MAX};
 use crate::topo::object::Topology;
 use std::cell::OnceCell;
+use std::collections::VecDeque;
 use std::sync::Arc;
 use tern_abi::*;
 use tern_coll::Nodes;
@@ -221,12 +222,14 @@ pub(crate) struct Comms {
     world: Option<Box<Comm>>,
     own: Option<Box<Comm>>,
     others: Table<Box<Comm>>,
+    /// Contexts of the last ones that were freed, with the handlers for errors of operations that go on.
+    freed: VecDeque<(u64, MPI_Errhandler)>,
 }
 
 impl Comms {
     /// None yet.
     pub(crate) const fn new() -> Self {
-        Comms { world: None, own: None, others: Table::new(HandleKind::Comm) }
+        Comms { world: None, own: None, others: Table::new(HandleKind::Comm), freed: VecDeque::new() }
     }
 
     /// Puts the predefined ones in place, or takes them away.
@@ -263,6 +266,22 @@ impl Comms {
     /// Takes a communicator of the program's out.
     pub(crate) fn remove(&mut self, comm: MPI_Comm) -> Option<Box<Comm>> {
         self.others.remove(comm.0)
+    }
+
+    /// Remembers the error handler of a freed communicator, which operations under way may still need (section 7.4.3), and gives back that of
+    /// the oldest one if there are many.
+    pub(crate) fn remember(&mut self, gone: &Comm) -> Option<MPI_Errhandler> {
+        self.freed.push_back((gone.context, gone.errhandler));
+        if self.freed.len() <= FREED_HANDLERS_MAX {
+            return None;
+        }
+        self.freed.pop_front().map(|(_, errhandler)| errhandler)
+    }
+
+    /// The error handler of the freed communicator of a context, lanes aside.
+    pub(crate) fn handler_of_freed(&self, context: u64) -> Option<MPI_Errhandler> {
+        let found = self.freed.iter().rev().find(|(freed, _)| *freed == context & !3);
+        found.map(|(_, errhandler)| *errhandler)
     }
 
     /// Handles of the program's communicators.

@@ -232,9 +232,17 @@ impl Process {
         if let Some(win) = self.window_of_context(status.context) {
             return error.at(win);
         }
-        match self.objects.comms.handle_of_context(status.context) {
-            Some(comm) => error.at(comm),
-            None => error,
+        self.of_communicator(error, status.context)
+    }
+
+    /// Sends an error to the communicator of a context, though it may have been freed since.
+    #[cold]
+    pub(crate) fn of_communicator(&self, error: Box<Error>, context: u64) -> Box<Error> {
+        let comms = &self.objects.comms;
+        match (comms.handle_of_context(context), comms.handler_of_freed(context)) {
+            (Some(comm), _) => error.at(comm),
+            (None, Some(errhandler)) => error.at(errhandler),
+            (None, None) => error,
         }
     }
 
