@@ -3,8 +3,10 @@
 //! Tern's `mpirun` and other launchers that speak PMI-1 are asked over the socket of PMI. A world of one that nobody has launched gets an
 //! `mpirun` of its own when it first starts processes.
 
+use std::ffi::OsStr;
 use std::io;
 use std::os::fd::RawFd;
+use std::os::unix::ffi::OsStrExt;
 use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
@@ -203,11 +205,11 @@ fn start_hub() -> io::Result<Pmi1Client> {
 
 /// The `mpirun` of the installation that this library is from, or the first in `PATH`.
 fn mpirun() -> PathBuf {
-    let maps = std::fs::read_to_string("/proc/self/maps").unwrap_or_default();
+    let maps = std::fs::read("/proc/self/maps").unwrap_or_default();
     let library = maps
-        .lines()
-        .filter_map(|line| line.split_once('/'))
-        .map(|(_, path)| PathBuf::from(format!("/{path}")));
+        .split(|byte| *byte == b'\n')
+        .filter_map(|line| line.iter().position(|byte| *byte == b'/').map(|path| &line[path..]))
+        .map(|path| PathBuf::from(OsStr::from_bytes(path)));
     let mut own = library.filter(|path| {
         path.file_name().is_some_and(|name| name.to_string_lossy().starts_with("libmpi_abi.so"))
     });

@@ -28,6 +28,7 @@ pub mod ranges;
 mod reserved_fd;
 pub mod spawn_request;
 pub mod status_page;
+pub mod text;
 pub mod topology;
 pub mod watch;
 pub mod words;

@@ -23,6 +23,7 @@ use std::ffi::{CStr, c_char, c_int, c_void};
 use std::marker::PhantomData;
 use std::ptr::NonNull;
 use tern_abi::*;
+use tern_job::text;
 
 /// What a parameter of an entry point can be.
 pub(crate) trait Argument: Sized {
@@ -461,13 +462,13 @@ impl<T> Argument for OutArray<'_, T> {
     }
 }
 
-/// A string; bytes that are no UTF-8 are replaced.
+/// A string, of any bytes ([`text`]).
 impl Argument for Cow<'_, str> {
     type C = *const c_char;
 
     unsafe fn from_c(name: &'static str, c: *const c_char) -> Result<Self> {
         // SAFETY: the same contract.
-        unsafe { <&CStr>::from_c(name, c) }.map(CStr::to_string_lossy)
+        unsafe { <&CStr>::from_c(name, c) }.map(|c| text::from_bytes(c.to_bytes()))
     }
 }
 
@@ -499,7 +500,8 @@ impl OutText<'_> {
 /// # Safety
 /// `to` has room for `capacity` bytes.
 unsafe fn store_string(to: *mut c_char, text: &str, capacity: usize) -> c_int {
-    let bytes = &text.as_bytes()[..text.len().min(capacity.saturating_sub(1))];
+    let bytes = text::to_bytes(text);
+    let bytes = &bytes[..bytes.len().min(capacity.saturating_sub(1))];
     // SAFETY: by the caller.
     unsafe {
         std::ptr::copy_nonoverlapping(bytes.as_ptr(), to.cast(), bytes.len());

@@ -13,7 +13,9 @@ use crate::env::hints::Info;
 use std::borrow::Cow;
 use std::ffi::{CStr, c_char, c_int};
 use std::marker::PhantomData;
+use std::os::unix::ffi::OsStrExt;
 use tern_abi::*;
+use tern_job::text;
 
 impl Process {
     /// What an info argument says; nothing for `MPI_INFO_NULL`, where a call allows that.
@@ -25,7 +27,7 @@ impl Process {
     pub(crate) fn info(&mut self, info: MPI_Info) -> Result<&Info> {
         if info == MPI_INFO_ENV {
             let size = self.announced_size();
-            let arguments = || environment(&std::env::args().collect::<Vec<_>>(), size);
+            let arguments = || environment(&own_arguments(), size);
             return Ok(self.objects.infos.environment.get_or_insert_with(arguments));
         }
         self.objects.infos.made.get(info.0).ok_or_else(|| no_info(info))
@@ -108,7 +110,7 @@ entry! {
         let mut process = enter_anyway();
         let found = process.info(info)?.get(&key);
         if let Some(found) = found {
-            valuelen.set(found.len() as c_int);
+            valuelen.set(text::to_bytes(found).len() as c_int);
         }
         flag.set(c_int::from(found.is_some()));
         Ok(())
@@ -125,7 +127,7 @@ entry! {
             if room > 0 {
                 given(value)?.store(found, room);
             }
-            *buflen = found.len() as c_int + 1;
+            *buflen = text::to_bytes(found).len() as c_int + 1;
         }
         flag.set(c_int::from(found.is_some()));
         Ok(())
@@ -171,7 +173,7 @@ entry! {
 /// A key argument: neither empty nor longer than `MPI_MAX_INFO_KEY` has room for.
 fn key(key: Option<Cow<'_, str>>) -> Result<Cow<'_, str>> {
     let key = key.ok_or_else(|| fail(MPI_ERR_INFO_KEY, "key is a null pointer"))?;
-    match key.len() {
+    match text::to_bytes(&key).len() {
         0 => Err(fail(MPI_ERR_INFO_KEY, "key is empty")),
         length if length >= MPI_MAX_INFO_KEY as usize => Err(fail(
             MPI_ERR_INFO_KEY,
@@ -188,9 +190,9 @@ fn given(value: Option<OutText<'_>>) -> Result<OutText<'_>> {
 
 fn value(value: Option<Cow<'_, str>>) -> Result<Cow<'_, str>> {
     let value = value.ok_or_else(|| fail(MPI_ERR_INFO_VALUE, "value is a null pointer"))?;
-    if value.len() >= MPI_MAX_INFO_VAL as usize {
-        let text =
-            format!("value has {} characters, but at most {} are allowed", value.len(), MPI_MAX_INFO_VAL - 1);
+    let length = text::to_bytes(&value).len();
+    if length >= MPI_MAX_INFO_VAL as usize {
+        let text = format!("value has {length} characters, but at most {} are allowed", MPI_MAX_INFO_VAL - 1);
         return Err(fail(MPI_ERR_INFO_VALUE, text));
     }
     Ok(value)
@@ -211,7 +213,7 @@ impl Arguments<'_> {
         let pointers =
             (0..count).map(|i| unsafe { *self.start.add(i) }).take_while(|pointer| !pointer.is_null());
         // SAFETY: by `Argument::from_c`, each is a C string.
-        pointers.map(|pointer| unsafe { CStr::from_ptr(pointer) }.to_string_lossy().into_owned()).collect()
+        pointers.map(|pointer| text::from_bytes(unsafe { CStr::from_ptr(pointer) }.to_bytes()).into_owned()).collect()
     }
 }
 
@@ -221,6 +223,11 @@ impl Argument for Arguments<'_> {
     unsafe fn from_c(_: &'static str, start: *mut *mut c_char) -> Result<Self> {
         Ok(Arguments { start, call: PhantomData })
     }
+}
+
+/// Those of this program.
+fn own_arguments() -> Vec<String> {
+    std::env::args_os().map(|argument| text::from_bytes(argument.as_bytes()).into_owned()).collect()
 }
 
 /// How this program was started (section 11.2.1). `thread_level` is left out: it would be the level that was asked for
@@ -241,7 +248,7 @@ fn environment(arguments: &[String], size: u32) -> Info {
         set(crate::env::memory_kinds::KEY, kinds);
     }
     if let Ok(directory) = std::env::current_dir() {
-        set("wdir", directory.to_string_lossy().into_owned());
+        set("wdir", text::from_bytes(directory.as_os_str().as_bytes()).into_owned());
     }
     info
 }

@@ -5,6 +5,7 @@ use std::ffi::{CStr, c_char};
 use std::marker::PhantomData;
 
 use tern_abi::*;
+use tern_job::text;
 
 use crate::core::boundary::{Argument, Array};
 use crate::core::error::Result;
@@ -24,9 +25,9 @@ impl Argv<'_> {
             return strings;
         }
         // SAFETY: by `Argument::from_c`, up to the null pointer the strings are there.
-        while let Some(text) = unsafe { (*self.start.add(strings.len())).as_ref() } {
+        while let Some(string) = unsafe { (*self.start.add(strings.len())).as_ref() } {
             // SAFETY: as above.
-            strings.push(unsafe { CStr::from_ptr(text) }.to_string_lossy().into_owned());
+            strings.push(text::from_bytes(unsafe { CStr::from_ptr(string) }.to_bytes()).into_owned());
         }
         strings
     }
