@@ -47,6 +47,10 @@ const _: () = assert!(INTERRUPT_ECHO.as_millis() < INTERRUPT_TWICE.as_millis());
 /// How long processes that outlive their ranks in the background, such as a `tee`, may still write.
 pub(crate) const LEFTOVER_GRACE: Duration = Duration::from_millis(500);
 
+/// A reader of `mpirun`'s output that pauses makes these times longer, until so many bytes have come for each rank since the last one
+/// ended: more than lie in pipes, and a bound for what writes on and on in the background.
+pub(crate) const LAST_BYTES_MAX: u64 = 1 << 20;
+
 /// After the ranks' process groups have been killed, output must stay quiet for this long …
 pub(crate) const QUIET: Duration = Duration::from_millis(50);
 /// … but what has fled from its group may not hold `mpirun` for longer than this.

@@ -222,6 +222,22 @@ fn much_output_arrives_whole() {
     assert_eq!((counts.len(), counts.values().all(|&count| count == 3)), (100_000, true));
 }
 
+/// The rank ends while output lies in its pipe, in the agent, and unacknowledged in mpirun.
+#[test]
+fn output_of_other_hosts_waits_for_a_reader_that_pauses() {
+    let net = Net::new("paused");
+    let mpirun = env!("CARGO_BIN_EXE_mpirun");
+    for end in ["exit 0", "exit 3"] {
+        let rank = format!("seq 1 230000; {end}");
+        let job = format!("timeout 30 {mpirun} -q --launcher {} --host a -n 1 sh -c '{rank}'", net.launcher);
+        let output =
+            Command::new("sh").args(["-c", &format!("{job} | (sleep 1.2; wc -l)")]).output().unwrap();
+        let (lines, errors) = (&output.stdout, &output.stderr);
+        let said = String::from_utf8_lossy(errors);
+        assert_eq!(String::from_utf8_lossy(lines).trim(), "230000", "{end}: {said}");
+    }
+}
+
 #[test]
 fn a_dead_rank_ends_the_job_everywhere() {
     let net = Net::new("rank");

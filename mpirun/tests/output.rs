@@ -6,6 +6,7 @@ use std::process::Stdio;
 use std::time::Duration;
 
 use common::{command, mpirun, start};
+use rustix::process::Signal;
 
 #[test]
 fn lines_of_many_ranks_are_not_torn() {
@@ -32,6 +33,44 @@ fn a_slow_reader_loses_nothing() {
         format!("{} -n 2 sh -c 'yes | head -c 3000000' | (sleep 0.5; wc -c)", env!("CARGO_BIN_EXE_mpirun"));
     let output = std::process::Command::new("sh").args(["-c", &script]).output().unwrap();
     assert_eq!(String::from_utf8_lossy(&output.stdout).trim(), "6000000");
+}
+
+/// What a shell prints of a command that has `mpirun` in it, under a limit of time.
+fn shell(command: &str) -> String {
+    let script = command.replace("mpirun", concat!("timeout 30 ", env!("CARGO_BIN_EXE_mpirun")));
+    let output = std::process::Command::new("sh").args(["-c", &script]).output().unwrap();
+    String::from_utf8_lossy(&output.stdout).trim().to_owned()
+}
+
+/// The ranks end while their last output waits in pipes, since the reader has taken nothing yet.
+#[test]
+fn a_reader_that_pauses_at_the_end_loses_nothing() {
+    assert_eq!(shell("mpirun -n 8 sh -c 'seq 1 26000' | (sleep 1.2; wc -l)"), "208000");
+    let fails = "head -c 1130000 /dev/zero | tr \"\\0\" x | fold -w 79; echo; echo the reason >&2; exit 3";
+    let last = shell(&format!("mpirun -n 1 sh -c '{fails}' 2>&1 | (sleep 1.2; tail -n 1)"));
+    assert_eq!(last, "the reason");
+    // What copies a rank's output to another place outlives the rank for as long as that takes.
+    let copies = "{ sleep 0.2; seq 1 300000; } & seq 1 100000";
+    assert_eq!(shell(&format!("mpirun -n 1 sh -c '{copies}' | (sleep 1.2; wc -l)")), "400000");
+}
+
+#[test]
+fn a_reader_that_never_reads_keeps_no_interrupted_job() {
+    let folder = common::Folder::new("unread");
+    let name = folder.path("pipe");
+    assert!(std::process::Command::new("mkfifo").arg(&name).status().unwrap().success());
+    let unread = std::fs::File::options().read(true).write(true).open(&name).unwrap();
+    let mut command = command(&["-n", "2", "sh", "-c", "seq 1 200000; echo over >&2"]);
+    command.stdout(unread.try_clone().unwrap());
+    let running = start(command);
+    // The ranks have written what goes into mpirun and the pipes; some has no place.
+    std::thread::sleep(Duration::from_millis(500));
+    running.signal(Signal::TERM);
+    std::thread::sleep(Duration::from_millis(500));
+    running.signal(Signal::TERM);
+    let outcome = running.finish();
+    assert_eq!(outcome.status, 143);
+    assert!(outcome.took < Duration::from_secs(20), "{:?}", outcome.took);
 }
 
 #[test]

@@ -21,6 +21,8 @@ pub(crate) struct Outputs {
     places: RankHosts,
     /// A file could not be written; 0 is standard output.
     failure: Option<(usize, Errno)>,
+    /// Bytes that have been taken.
+    taken: u64,
 }
 
 /// Where the ranks run: files can be named by it.
@@ -47,7 +49,7 @@ impl Outputs {
         let gate = |fd| Gate { sink: OutputSink::new(fd, style.tag, style.timestamp), waiting: false };
         let sinks: Vec<_> = if one_place { vec![gate(stdout)] } else { vec![gate(stdout), gate(stderr)] };
         let sink_of = [0, usize::from(!one_place)];
-        Outputs { sinks, sink_of, style, files: OutputFiles::default(), places, failure: None }
+        Outputs { sinks, sink_of, style, files: OutputFiles::default(), places, failure: None, taken: 0 }
     }
 
     /// Whether a person sits at the terminal.
@@ -97,6 +99,11 @@ impl Outputs {
         copies
     }
 
+    /// Bytes of the ranks that have been taken until now.
+    pub(crate) fn taken(&self) -> u64 {
+        self.taken
+    }
+
     /// Whether something waits to be written.
     pub(crate) fn has_pending(&self) -> bool {
         self.sinks.iter().any(|gate| gate.sink.has_pending())
@@ -105,6 +112,7 @@ impl Outputs {
 
 impl LineSink for Outputs {
     fn take(&mut self, rank: u32, error: bool, bytes: &[u8]) {
+        self.taken += bytes.len() as u64;
         let error = error && !self.style.merge;
         if !self.write_file(rank, error, bytes) {
             return;

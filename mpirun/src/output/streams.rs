@@ -3,7 +3,7 @@
 use std::os::fd::OwnedFd;
 use std::time::Instant;
 
-use rustix::io::Errno;
+use rustix::io::{Errno, ioctl_fionread, retry_on_intr};
 
 use crate::limits::{PROMPT_DELAY, READ_BYTES};
 use crate::output::lines::OutputLines;
@@ -115,9 +115,15 @@ impl Streams {
         self.streams[2 * index].pipe.is_none() && self.streams[2 * index + 1].pipe.is_none()
     }
 
-    /// Reads no more from streams that others still hold open.
+    /// Whether something is not read because nobody takes it.
+    pub(crate) fn are_paused(&self) -> bool {
+        !self.paused.is_empty()
+    }
+
+    /// Reads no more from streams that others still hold open, but for what is in them.
     pub(crate) fn close_all(&mut self, line_sink: &mut impl LineSink, poller: &Poller) {
         for index in 0..self.streams.len() {
+            self.take_rest(index, line_sink);
             self.close(index, line_sink, poller);
         }
         self.paused.clear();
@@ -140,6 +146,19 @@ impl Streams {
             Err(_) => self.close(index, line_sink, poller),
         }
         Read::Nothing
+    }
+
+    /// Takes what is in a pipe now, also where the sink is full: not what somebody goes on to write.
+    fn take_rest(&mut self, index: usize, line_sink: &mut impl LineSink) {
+        let Some(pipe) = &self.streams[index].pipe else { return };
+        let mut rest = ioctl_fionread(pipe).unwrap_or(0) as usize;
+        while rest > 0
+            && let Some(pipe) = &self.streams[index].pipe
+            && let Ok(count @ 1..) = retry_on_intr(|| rustix::io::read(pipe, &mut self.buffer[..]))
+        {
+            rest = rest.saturating_sub(count);
+            self.take(index, count, line_sink);
+        }
     }
 
     fn take(&mut self, index: usize, count: usize, line_sink: &mut impl LineSink) {

@@ -18,7 +18,7 @@ use crate::launch::spawn::{self, Feeding};
 use crate::launch::watchdog::Watchdog;
 use crate::limits::{
     ABANDON_GRACE, BEAT, DESERTED_ASK, DESERTED_LOOK, INTERRUPT_ECHO, INTERRUPT_NOTICE, INTERRUPT_TWICE,
-    MISSED_LOOK, TERM_GRACE,
+    LAST_BYTES_MAX, MISSED_LOOK, TERM_GRACE,
 };
 use crate::output::outputs::{Outputs, RankHosts};
 use crate::output::stdin::Feed;
@@ -30,7 +30,7 @@ use crate::serve::names;
 use crate::tree::children::Children;
 use crate::tree::messages::{Down, Orders, Service, Up};
 use crate::watch::deserted::Stalled;
-use crate::watch::drain::{Drain, DrainStep};
+use crate::watch::drain::{Drain, DrainStep, Writers};
 use crate::watch::exit_cause::{End, ExitCause, Refusal, signal_name};
 use crate::watch::node::NodeSupervisor;
 use crate::watch::numbers::JobNumbers;
@@ -166,6 +166,8 @@ struct JobSupervisor {
     drain: Drain,
     /// The agents know that all ranks have ended.
     finishing: bool,
+    /// Until so many bytes have been taken in all, the end waits for who reads them.
+    last_bytes: u64,
     /// What ranks have done, for `--stats`.
     numbers: JobNumbers,
     /// Worlds that ranks have started.
@@ -218,6 +220,7 @@ impl JobSupervisor {
             asking: None,
             drain: Drain::NotYet,
             finishing: false,
+            last_bytes: u64::MAX,
             numbers: JobNumbers::default(),
             worlds: StartedWorlds::default(),
             basis: Basis::default(),
@@ -364,7 +367,9 @@ impl JobSupervisor {
     fn due(&self) -> Option<Instant> {
         let feed = self.feed.as_ref().and_then(Feed::due);
         let asking = self.asking.as_ref().map(|asking| asking.until);
-        [self.timers.due(), self.drain.due(), feed, asking, self.node.due()].into_iter().flatten().min()
+        // Whoever reads on wakes the loop.
+        let drain = self.drain.due().filter(|_| !self.is_held());
+        [self.timers.due(), drain, feed, asking, self.node.due()].into_iter().flatten().min()
     }
 
     fn tick(&mut self, now: Instant) {
@@ -612,12 +617,17 @@ impl JobSupervisor {
     fn advance_drain(&mut self, now: Instant) {
         if self.live == 0 && !self.finishing {
             self.finishing = true;
+            self.last_bytes = self.outputs.taken() + LAST_BYTES_MAX * self.ended.len() as u64;
             self.node.obey(Down::Finish);
         }
-        let closed = self.node.streams.are_closed() && self.far.is_empty();
-        // Those who have left their groups got a SIGTERM, too, and have their time.
-        let failed = self.cause.is_some() && !self.timers.is_set(JobTimer::Kill);
-        match self.drain.advance(now, self.live > 0, closed, failed) {
+        let writers = Writers {
+            live: self.live > 0,
+            closed: self.node.streams.are_closed() && self.far.is_empty(),
+            // Those who have left their groups got a SIGTERM, too, and have their time.
+            failed: self.cause.is_some() && !self.timers.is_set(JobTimer::Kill),
+            held: self.is_held(),
+        };
+        match self.drain.advance(now, writers) {
             DrainStep::Wait => {}
             DrainStep::Kill => self.clear(),
             DrainStep::End => {
@@ -627,6 +637,14 @@ impl JobSupervisor {
                 self.asking = None;
             }
         }
+    }
+
+    /// Whether output of ranks waits for who reads `mpirun`'s. Nobody waits for that who has interrupted the job.
+    fn is_held(&self) -> bool {
+        let is_full = self.outputs.is_full(false) || self.outputs.is_full(true);
+        let far = is_full && self.taken.iter().any(|&bytes| bytes > 0);
+        let interrupted = matches!(self.cause, Some(ExitCause::Interrupted { .. }));
+        !interrupted && self.outputs.taken() < self.last_bytes && (far || self.node.streams.are_paused())
     }
 
     /// Nothing of a job that has failed outlives it. After one that has gone well, what has left its rank's process group and is no
@@ -680,7 +698,8 @@ impl JobSupervisor {
             return;
         }
         let again = self.forwarded.is_some_and(|(_, when)| when.elapsed() < INTERRUPT_TWICE);
-        if self.drain == Drain::Over {
+        let waits_for_reader = self.live == 0 && self.outputs.has_pending() && (again || self.is_held());
+        if self.drain == Drain::Over || waits_for_reader {
             // Only a reader that does not read keeps mpirun here.
             std::process::exit(128 + signal);
         }
