@@ -37,6 +37,7 @@ use plan::allocation::Allocation;
 use tern_job::launcher::HUB_OPTION;
 use tree::agent;
 use watch::exit_cause::Refusal;
+use watch::orphans::remember_children;
 use watch::worlds;
 
 /// The command line of `mpirun`, for manual pages and completions.
@@ -70,18 +71,25 @@ pub fn main() -> ExitCode {
         watchdog::watch(mpirun);
         return ExitCode::SUCCESS;
     }
-    let status = match arguments.first() {
-        Some(first) if first == crate::launch::launcher::AGENT_OPTION => agent::serve().map(|()| 0),
-        Some(first) if first == worlds::OPTION => watch::job::run_world(),
-        Some(first) if first == HUB_OPTION => watch::hub::serve(),
-        _ => serve(arguments),
-    };
+    let status = remember_children()
+        .map_err(|error| Refusal::system("cannot see how ranks end", error))
+        .and_then(|()| run_as(arguments));
     match status {
         Ok(status) => ExitCode::from(status),
         Err(refusal) => {
             eprintln!("mpirun: {refusal}");
             ExitCode::from(refusal.status())
         }
+    }
+}
+
+/// An agent, the `mpirun` of a world or of a process that nobody has launched, or what the user calls.
+fn run_as(arguments: Vec<OsString>) -> Result<u8, Refusal> {
+    match arguments.first() {
+        Some(first) if first == crate::launch::launcher::AGENT_OPTION => agent::serve().map(|()| 0),
+        Some(first) if first == worlds::OPTION => watch::job::run_world(),
+        Some(first) if first == HUB_OPTION => watch::hub::serve(),
+        _ => serve(arguments),
     }
 }
 

@@ -38,6 +38,19 @@ fn the_first_failure_decides_and_ends_the_others() {
     assert_eq!(outcome.stderr.lines().count(), 1);
 }
 
+/// Then the kernel would forget ranks as they end.
+#[test]
+fn who_starts_mpirun_may_ignore_the_ends_of_its_children() {
+    for _ in 0..3 {
+        let mut command = std::process::Command::new("env");
+        command.args(["--ignore-signal=CHLD", env!("CARGO_BIN_EXE_mpirun"), "-n", "8", "sh", "-c", "exit 3"]);
+        command.stdout(std::process::Stdio::piped()).stderr(std::process::Stdio::piped());
+        let outcome = start(command).finish();
+        assert_eq!(outcome.status, 3, "{}", outcome.stderr);
+        assert!(outcome.stderr.contains("ended with exit status 3"), "{}", outcome.stderr);
+    }
+}
+
 #[test]
 fn ranks_that_ignore_sigterm_are_killed() {
     let stubborn = "trap '' TERM; while :; do sleep 0.05; done";

@@ -88,16 +88,10 @@ impl Rank {
         let _ = kill_process_group(self.group(), signal);
     }
 
-    /// Looks whether the process has ended. It is not reaped: while it is a zombie, its number cannot become
-    /// that of another process group, which `mpirun` would then kill for its own.
+    /// Looks how the process has ended, once [`Rank::process`] is readable. It is not reaped: while it is a zombie, its number cannot
+    /// become that of another process group, which `mpirun` would then kill for its own.
     pub(crate) fn look_for_end(&mut self) -> Option<End> {
-        let options = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
-        let status = waitid(WaitId::Pid(self.process_id()), options).ok()??;
-        let end = match (status.exit_status(), status.terminating_signal()) {
-            (Some(status), _) => End::Exited(status),
-            (None, signal) => End::Killed(signal.unwrap_or_default()),
-        };
-        self.end = Some(end);
+        self.end = Some(end_of(self.process_id())?);
         self.end
     }
 
@@ -105,6 +99,21 @@ impl Rank {
     pub(crate) fn reap(&mut self) {
         let _ = self.child.wait();
     }
+}
+
+/// How a child has ended, if it has.
+fn end_of(process: Pid) -> Option<End> {
+    let options = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
+    let status = match waitid(WaitId::Pid(process), options) {
+        Ok(status) => status?,
+        // It is gone, and to look again would tell no more.
+        Err(Errno::CHILD) => return Some(End::Unseen),
+        Err(_) => return None,
+    };
+    Some(match (status.exit_status(), status.terminating_signal()) {
+        (Some(status), _) => End::Exited(status),
+        (None, signal) => End::Killed(signal.unwrap_or_default()),
+    })
 }
 
 /// The ranks of this host, what they share, and where they are bound.
@@ -452,5 +461,20 @@ fn cannot_start(rank: u32, app: &App, error: &io::Error) -> Refusal {
         Some(Errno::AGAIN) => too_many_processes(rank),
         Some(Errno::MFILE | Errno::NFILE) => too_many_files(rank),
         _ => Refusal::cannot_run(format!("{what} as rank {rank}: {error}")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_child_that_nobody_remembers_has_ended() {
+        let mut child = Command::new("sh").args(["-c", "exit 3"]).spawn().unwrap();
+        let process = Pid::from_child(&child);
+        let _ = waitid(WaitId::Pid(process), WaitIdOptions::EXITED | WaitIdOptions::NOWAIT);
+        assert_eq!(end_of(process), Some(End::Exited(3)));
+        child.wait().unwrap();
+        assert_eq!(end_of(process), Some(End::Unseen));
     }
 }

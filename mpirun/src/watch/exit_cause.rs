@@ -61,6 +61,8 @@ pub(crate) enum End {
     Exited(i32),
     /// By this signal.
     Killed(i32),
+    /// Somebody else has taken its exit status.
+    Unseen,
 }
 
 /// The first thing that went wrong, which decides the job's end.
@@ -70,6 +72,8 @@ pub(crate) enum ExitCause {
     Exit { rank: u32, status: i32 },
     /// A signal killed a rank.
     Signal { rank: u32, signal: i32 },
+    /// A rank ended before `MPI_Finalize`, and nobody knows how.
+    Unseen { rank: u32 },
     /// A rank called `MPI_Abort`, or an error was fatal.
     Abort { rank: u32, code: i32, message: String },
     /// A rank exited with 0 between `MPI_Init` and `MPI_Finalize`.
@@ -110,6 +114,8 @@ impl ExitCause {
                 Some(ExitCause::Interrupted { signal: status - i32::from(STATUS_SIGNAL) })
             }
             End::Killed(signal) => Some(ExitCause::Signal { rank, signal }),
+            End::Unseen if state == RankState::Finalized => None,
+            End::Unseen => Some(ExitCause::Unseen { rank }),
             End::Exited(0) => match state {
                 RankState::Absent | RankState::Finalized => None,
                 RankState::Starting
@@ -127,6 +133,7 @@ impl ExitCause {
         match *self {
             ExitCause::Exit { rank, .. }
             | ExitCause::Signal { rank, .. }
+            | ExitCause::Unseen { rank }
             | ExitCause::Abort { rank, .. }
             | ExitCause::NotFinalized { rank }
             | ExitCause::ForeignLibrary { rank, .. }
@@ -148,6 +155,7 @@ impl ExitCause {
             ExitCause::OutputClosed => STATUS_SIGNAL + SIGPIPE as u8,
             ExitCause::Refused { status, .. } | ExitCause::World { status, .. } => *status,
             ExitCause::NotFinalized { .. }
+            | ExitCause::Unseen { .. }
             | ExitCause::Superior
             | ExitCause::Missed { .. }
             | ExitCause::Deserted(_)
@@ -164,6 +172,9 @@ impl ExitCause {
             ExitCause::Exit { status, .. } => Some(format!("{who} ended with exit status {status}{rest}")),
             ExitCause::Signal { signal, .. } => {
                 Some(format!("{who} was killed by signal {signal} ({}){rest}", signal_name(*signal)))
+            }
+            ExitCause::Unseen { .. } => {
+                Some(format!("{who} ended, and its exit status is unknown: somebody else has taken it{rest}"))
             }
             ExitCause::Abort { code, message, .. } => {
                 let why = if message.is_empty() { String::new() } else { format!(": {message}") };
@@ -252,6 +263,8 @@ mod tests {
         let status = |end, forwarded| of(end, RankState::Running, forwarded).map(|cause| cause.status());
         assert_eq!(status(End::Exited(3), None), Some(3));
         assert_eq!(status(End::Killed(9), None), Some(137));
+        assert_eq!(status(End::Unseen, None), Some(1));
+        assert_eq!(of(End::Unseen, RankState::Finalized, None), None);
         assert_eq!(status(End::Killed(2), Some(2)), Some(130));
         assert_eq!(
             of(End::Exited(130), RankState::Absent, Some(2)),

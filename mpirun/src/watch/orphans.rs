@@ -4,10 +4,12 @@ use std::collections::HashSet;
 use std::io::Read;
 use std::os::fd::AsFd;
 use std::os::unix::net::UnixStream;
+use std::sync::Arc;
 use std::time::Instant;
 
 use rustix::process::{Pid, WaitOptions, getpid, waitpid};
 use signal_hook::consts::SIGCHLD;
+use tern_job::procfs::ignored_signals;
 
 use crate::limits::BURIAL_PAUSE;
 
@@ -45,6 +47,15 @@ impl Orphans {
             let _ = number.map(|number| waitpid(Some(number), WaitOptions::NOHANG));
         }
     }
+}
+
+/// Who has started this process may have made it ignore the ends of its children. Then the kernel forgets each as it ends, with its exit
+/// status, and gives its number to another. A signal that is caught, be it to no effect, is not ignored, nor by what is started from here.
+pub(crate) fn remember_children() -> std::io::Result<()> {
+    if ignored_signals() & (1 << (SIGCHLD - 1)) != 0 {
+        signal_hook::flag::register(SIGCHLD, Arc::default())?;
+    }
+    Ok(())
 }
 
 /// The children of this process, which has one thread. Kernels may be built without the list: then what has ended stays until this

@@ -135,6 +135,7 @@ fn ended(end: End, state: RankState) -> String {
     match end {
         End::Exited(status) => format!("ended with exit status {status}{note}"),
         End::Killed(signal) => format!("killed by signal {signal} ({})", signal_name(signal)),
+        End::Unseen => "ended, and how is unknown".into(),
     }
 }
 
