@@ -193,7 +193,7 @@ fn apply(
         }
         OptionKey::Env => app.environment.push(pair(name, raw(), raw())?),
         OptionKey::GlobalEnv => settings.environment.push(pair(name, raw(), raw())?),
-        OptionKey::Export => settings.environment.extend(export(name, raw())?),
+        OptionKey::Export => export(settings, name, raw())?,
         OptionKey::Interface => settings.environment.push((INTERFACE_VARIABLE.into(), raw())),
         OptionKey::Tag => settings.output.tag = true,
         OptionKey::Timestamp => settings.output.timestamp = true,
@@ -331,21 +331,25 @@ fn pair(option: &str, name: OsString, value: OsString) -> Result<(OsString, OsSt
     Ok((name, value))
 }
 
-/// `-x NAME=VALUE` sets; `-x NAME` passes on what is passed on anyway.
-fn export(option: &str, value: OsString) -> Result<Option<(OsString, OsString)>, Refusal> {
+/// `-x NAME=VALUE` sets; `-x NAME` and `-x 'START*'` pass on what is passed on anyway.
+fn export(settings: &mut PlanSettings, option: &str, value: OsString) -> Result<(), Refusal> {
     let bytes = value.as_bytes();
-    match bytes.iter().position(|&byte| byte == b'=') {
-        Some(at) => {
-            let (name, value) = (bytes[..at].to_vec(), bytes[at + 1..].to_vec());
-            pair(option, OsString::from_vec(name), OsString::from_vec(value)).map(Some)
-        }
-        None if std::env::var_os(&value).is_none() => Err(Refusal::usage(format!(
-            "option {option}: the variable {} is not set; {option} NAME=VALUE sets one",
-            value.to_string_lossy(),
-            option = dashed(option)
-        ))),
-        None => Ok(None),
+    if let Some(at) = bytes.iter().position(|&byte| byte == b'=') {
+        let [name, value] = [&bytes[..at], &bytes[at + 1..]].map(|bytes| OsString::from_vec(bytes.to_vec()));
+        settings.environment.push(pair(option, name, value)?);
+        return Ok(());
     }
+    let is_set = match bytes.strip_suffix(b"*") {
+        Some(start) => std::env::vars_os().any(|(name, _)| name.as_bytes().starts_with(start)),
+        None => std::env::var_os(&value).is_some(),
+    };
+    if !is_set {
+        let (option, name) = (dashed(option), value.to_string_lossy());
+        settings.remarks.push(format!(
+            "option {option} {name} changes nothing: no such variable is set; {option} NAME=VALUE sets one"
+        ));
+    }
+    Ok(())
 }
 
 #[cfg(test)]
@@ -410,7 +414,14 @@ mod tests {
     fn variables() {
         let settings = run("-genv A 1 -x B=2=3 a");
         assert_eq!(settings.environment, [("A".into(), "1".into()), ("B".into(), "2=3".into())]);
-        assert!(refusal("-x TERN_SURELY_NOT_SET a").contains("not set"));
+        for names in ["TERN_SURELY_NOT_SET", "TERN_SURELY_NOT*"] {
+            let remarks = run(&format!("-x {names} a")).remarks;
+            assert!(
+                remarks.len() == 1 && remarks[0].contains(&format!("-x {names} changes nothing")),
+                "{remarks:?}"
+            );
+        }
+        assert!(run("-x PATH -x PA* a").remarks.is_empty());
         assert!(refusal("-genv A=1 a").contains("-genv takes NAME VALUE"));
         assert!(refusal("-x =1 a").contains("needs a name"));
     }
