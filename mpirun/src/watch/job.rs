@@ -663,7 +663,7 @@ impl JobSupervisor {
             match signal {
                 SIGUSR1 => self.ask(false),
                 SIGTSTP => self.stop(),
-                SIGCONT => self.signal_all(Signal::CONT),
+                SIGCONT => self.forward(SIGCONT),
                 SIGHUP | SIGINT | SIGQUIT | SIGTERM => self.interrupt(signal),
                 _ => self.forward(signal),
             }
@@ -727,9 +727,9 @@ impl JobSupervisor {
         }
     }
 
-    /// Stops the ranks, then `mpirun` itself, as the shell expects.
+    /// Stops the ranks and the worlds that they have started, then `mpirun` itself, as the shell expects.
     fn stop(&mut self) {
-        self.signal_all(Signal::TSTP);
+        self.forward(SIGTSTP);
         self.node.obey(Down::Pause);
         self.node.flush();
         let _ = kill_process(getpid(), Signal::STOP);

@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 use std::io::Write;
 
 use rustix::process::Signal;
+use tern_job::procfs::ProcessStat;
 
 use super::common::{JOB_LIMIT, Jobs, Test, Verdict, expect, expect_code, expect_said, passed};
 use super::endings::{expect_gone, ranks_of, wait_for_ranks};
@@ -20,6 +21,7 @@ pub(super) const TESTS: &[Test] = &[
     Test { name: "worlds: a parent killed", run: parent_killed },
     Test { name: "worlds: who has parted is left alone", run: parted },
     Test { name: "worlds: mpirun killed", run: mpirun_killed },
+    Test { name: "worlds: mpirun stopped and continued", run: stopped },
     Test { name: "worlds: of one that nobody has launched", run: alone },
     Test { name: "worlds: two jobs meet", run: meet },
     Test { name: "worlds: two jobs that are connected end together", run: end_together },
@@ -119,6 +121,30 @@ fn mpirun_killed(jobs: &Jobs<'_>) -> Verdict {
         let _ = running.wait(JOB_LIMIT).map_err(|error| error.to_string())?;
         expect_gone(&mark)?;
     }
+    passed()
+}
+
+fn stopped(jobs: &Jobs<'_>) -> Verdict {
+    let (running, ranks) = jobs.family(&[])?;
+    let states =
+        || -> String { ranks.iter().filter_map(|&rank| Some(ProcessStat::of(rank)?.state)).collect() };
+    for (signal, are_stopped) in [(Signal::TSTP, true), (Signal::CONT, false)] {
+        running.signal(signal);
+        let began = Instant::now();
+        while states().chars().any(|state| (state == 'T') != are_stopped) {
+            if began.elapsed() > GONE_WITHIN {
+                return Err(format!(
+                    "2 s after {signal:?} the states of parents and children are {}",
+                    states()
+                ));
+            }
+            std::thread::sleep(Duration::from_millis(10));
+        }
+    }
+    let mark = running.mark();
+    running.signal(Signal::KILL);
+    let _ = running.wait(JOB_LIMIT).map_err(|error| error.to_string())?;
+    expect_gone(&mark)?;
     passed()
 }
 
