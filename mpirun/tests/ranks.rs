@@ -53,6 +53,10 @@ fn act() {
         "endpoint_addresses" => endpoint_addresses(),
         "secret" => secret(),
         "place" => place(),
+        "alone" => {
+            let job = join().unwrap();
+            println!("# alone: rank {} of {}", job.rank, job.size);
+        }
         "fail" => println!("# {}", join().unwrap_err()),
         other => panic!("there is no role {other}"),
     }
@@ -340,6 +344,23 @@ fn a_stale_or_damaged_ticket_is_refused() {
     assert!(said.contains("rank 0 of 2") && said.contains("unset TERN_JOB"), "{said}");
     let said = alone(&[("TERN_JOB", "3 rank=9 size=2")]);
     assert!(said.contains("damaged") && said.contains("'size'"), "{said}");
+}
+
+/// What the message tells a user to unset, for a second program of a rank, does it.
+#[test]
+fn a_second_program_of_a_rank_can_be_run_alone() {
+    let [program, words @ ..] = own_words();
+    let again = format!("{program} {}", words.join(" "));
+    let script = format!("env {ROLE}=count {again}; {again}");
+    let outcome = start(cast("fail", "2", &[], &["sh", "-c", &script])).finish();
+    let said = outcome.stdout.lines().find(|line| line.contains("has already been rank")).expect("a refusal");
+    let (_, signs) = said.split_once("run this one alone, unset ").unwrap();
+    let unset: String =
+        signs.replace(" and ", ", ").split(", ").map(|name| format!("-u {} ", name.trim())).collect();
+    let script = format!("env {ROLE}=count {again}; env {unset} {again}");
+    let outcome = start(cast("alone", "2", &[], &["sh", "-c", &script])).finish();
+    let alone = spoken(&outcome).iter().filter(|line| **line == "alone: rank 0 of 1").count();
+    assert_eq!((outcome.status, alone), (0, 2), "{outcome:?}");
 }
 
 #[test]

@@ -2,12 +2,15 @@
 
 use crate::descriptor::{DESCRIPTOR_VARIABLE, DescriptorError};
 
+/// The variables by which `mpirun` makes a process a rank, also for programs of other MPI libraries. Without any of them it is alone.
+const RANK_SIGNS: &str = "TERN_JOB, PMI_RANK and OMPI_COMM_WORLD_RANK";
+
 /// Why a process could not become a rank.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum JoinError {
     /// `TERN_JOB` holds something that `mpirun` did not write.
     #[error(
-        "the environment variable {DESCRIPTOR_VARIABLE}='{value}' is damaged: {reason}. Start the program with Tern's mpirun, or unset {DESCRIPTOR_VARIABLE} and PMI_RANK to run it alone"
+        "the environment variable {DESCRIPTOR_VARIABLE}='{value}' is damaged: {reason}. Start the program with Tern's mpirun, or unset {RANK_SIGNS} to run it alone"
     )]
     Damaged {
         /// What the variable holds.
@@ -17,7 +20,7 @@ pub enum JoinError {
     },
     /// What the job descriptor names can no longer be reached.
     #[error(
-        "the environment variable {DESCRIPTOR_VARIABLE} says that this process is rank {rank} of {size} of the mpirun with process id {launcher}, but its {what} cannot be reached: that mpirun has ended, or something between it and this program closed descriptor {number}. Start the program with Tern's mpirun, or unset {DESCRIPTOR_VARIABLE} and PMI_RANK to run it alone"
+        "the environment variable {DESCRIPTOR_VARIABLE} says that this process is rank {rank} of {size} of the mpirun with process id {launcher}, but its {what} cannot be reached: that mpirun has ended, or something between it and this program closed descriptor {number}. Start the program with Tern's mpirun, or unset {RANK_SIGNS} to run it alone"
     )]
     Unreachable {
         /// Rank in the job descriptor.
@@ -33,7 +36,7 @@ pub enum JoinError {
     },
     /// Another process is this rank already, as when a script runs two MPI programs one after the other.
     #[error(
-        "process {pid} has already been rank {rank} of this job, and a rank can be one program only. If a script runs several MPI programs, give each its own mpirun; to run this one alone, unset {DESCRIPTOR_VARIABLE} and PMI_RANK"
+        "process {pid} has already been rank {rank} of this job, and a rank can be one program only. If a script runs several MPI programs, give each its own mpirun; to run this one alone, unset {RANK_SIGNS}"
     )]
     RankTaken {
         /// The rank.
@@ -63,7 +66,9 @@ pub enum JoinError {
         reason: String,
     },
     /// Another launcher started this process as one of several, in a protocol that Tern does not speak.
-    #[error("{launcher} started this process as one of several ({evidence}), and gave it no way to find the others: every rank would believe to be alone. {advice}; to run it alone, unset {}", evidence.split('=').next().unwrap_or_default())]
+    #[error(
+        "{launcher} started this process as one of several ({evidence}), and gave it no way to find the others: every rank would believe to be alone. {advice}; to run it alone, unset {variables}"
+    )]
     Foreign {
         /// The launcher.
         launcher: &'static str,
@@ -71,5 +76,7 @@ pub enum JoinError {
         evidence: String,
         /// How to start it.
         advice: &'static str,
+        /// All variables without which the process is alone.
+        variables: String,
     },
 }

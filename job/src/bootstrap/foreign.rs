@@ -14,8 +14,8 @@ pub(super) struct Unserved;
 impl Bootstrap for Unserved {
     fn join(&self, environment: EnvironmentReader<'_>) -> Option<Result<Job, JoinError>> {
         let found = find(|name| text(environment, name))?;
-        let ForeignLauncher { name, evidence, advice } = found;
-        Some(Err(JoinError::Foreign { launcher: name, evidence, advice }))
+        let ForeignLauncher { name, evidence, advice, variables } = found;
+        Some(Err(JoinError::Foreign { launcher: name, evidence, advice, variables }))
     }
 }
 
@@ -105,12 +105,18 @@ pub(crate) struct ForeignLauncher {
     pub evidence: String,
     /// What to do.
     pub advice: &'static str,
+    /// The variables that say so, also those of a launcher further up.
+    pub variables: String,
 }
 
 /// Looks for a launcher that says this process is one of several. `get` reads the environment.
 pub(crate) fn find(get: impl Fn(&str) -> Option<String>) -> Option<ForeignLauncher> {
-    let several = SIGNS.iter().find_map(|sign| one_of_several(sign, &get));
-    several.or_else(|| pmix_of_unknown_size(&get))
+    let mut several: Vec<ForeignLauncher> =
+        SIGNS.iter().filter_map(|sign| one_of_several(sign, &get)).collect();
+    several.extend(pmix_of_unknown_size(&get));
+    let variables: Vec<String> = several.iter().map(|found| found.variables.clone()).collect();
+    let first = several.into_iter().next()?;
+    Some(ForeignLauncher { variables: variables.join(" and "), ..first })
 }
 
 /// Whether the launcher says that the world has one rank.
@@ -127,7 +133,8 @@ fn one_of_several(sign: &Sign, get: &impl Fn(&str) -> Option<String>) -> Option<
         return None;
     }
     let (name, advice) = (sign.launcher, sign.advice);
-    Some(ForeignLauncher { name, evidence: format!("{variable}={size}"), advice })
+    let (evidence, variables) = (format!("{variable}={size}"), (*variable).to_owned());
+    Some(ForeignLauncher { name, evidence, advice, variables })
 }
 
 /// PMIx puts no size into the environment. Where another variable says that the world has one rank, fine.
@@ -137,7 +144,7 @@ fn pmix_of_unknown_size(get: &impl Fn(&str) -> Option<String>) -> Option<Foreign
         return None;
     }
     let (name, evidence) = ("a PMIx launcher (as PRRTE's prterun)", format!("PMIX_RANK={rank}"));
-    Some(ForeignLauncher { name, evidence, advice: BY_MPIRUN })
+    Some(ForeignLauncher { name, evidence, advice: BY_MPIRUN, variables: "PMIX_RANK".into() })
 }
 
 #[cfg(test)]
@@ -166,6 +173,18 @@ mod tests {
         assert!(found(&[("PMI_ID", "0"), ("PMI_SIZE", "2")]).unwrap().contains("PMI launcher"));
         let get = |name: &str| step.iter().find(|(key, _)| *key == name).map(|(_, value)| (*value).into());
         assert!(find(get).unwrap().advice.contains("--mpi=pmi2"));
+    }
+
+    #[test]
+    fn all_that_must_be_unset_is_named() {
+        let both = [
+            ("OMPI_COMM_WORLD_RANK", "1"),
+            ("OMPI_COMM_WORLD_SIZE", "4"),
+            ("PMI_RANK", "1"),
+            ("PMI_SIZE", "4"),
+        ];
+        let get = |name: &str| both.iter().find(|(key, _)| *key == name).map(|(_, value)| (*value).into());
+        assert_eq!(find(get).unwrap().variables, "OMPI_COMM_WORLD_SIZE and PMI_SIZE");
     }
 
     #[test]
