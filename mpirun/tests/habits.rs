@@ -233,6 +233,28 @@ fn output_can_go_to_files() {
 }
 
 #[test]
+fn files_are_there_from_the_start() {
+    let folder = Folder::new("begun");
+    fs::create_dir_all(folder.path("1/rank.1")).unwrap();
+    fs::write(folder.path("1/rank.1/stderr"), "of another job").unwrap();
+    let job = ["-n", "2", "--output-filename", &folder.path("")];
+    let count = format!("test $(cat {}/1/rank.?/std??? | wc -c) = 0", folder.path(""));
+    assert_eq!(mpirun(&[&job[..], &["sh", "-c", &count]].concat()).status, 0);
+    for rank in 0..2 {
+        assert_eq!(fs::read_to_string(folder.path(&format!("1/rank.{rank}/stderr"))).unwrap(), "");
+    }
+    // Nothing has started where a file cannot be written, or would be written for nobody.
+    let begun = folder.path("started");
+    let fifo = folder.path("fifo");
+    assert!(std::process::Command::new("mkfifo").arg(&fifo).status().unwrap().success());
+    for (name, words) in [("/proc/x", "cannot write /proc/x"), (&fifo, "no process reads this FIFO")] {
+        let outcome = mpirun(&["-n", "1", "-outfile-pattern", name, "touch", &begun]);
+        assert!(outcome.status == 1 && outcome.stderr.contains(words), "{}", outcome.stderr);
+        assert!(!fs::exists(&begun).unwrap(), "{name}");
+    }
+}
+
+#[test]
 fn lines_get_the_time_and_streams_are_merged() {
     let outcome = mpirun(&["-n", "1", "--output", "tag,timestamp", "sh", "-c", "echo out"]);
     let (time, rest) = outcome.stdout.split_once(' ').unwrap();

@@ -3,8 +3,11 @@
 use std::collections::{HashMap, HashSet};
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
+use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
+use rustix::io::Errno;
 use serde::{Deserialize, Serialize};
 
 use crate::watch::exit_cause::Refusal;
@@ -120,6 +123,19 @@ pub(crate) struct OutputFiles {
 }
 
 impl OutputFiles {
+    /// Makes the file of a rank, which may say nothing, and empties one of another job. An error names the file.
+    pub(crate) fn begin(
+        &mut self,
+        pattern: &FileNamePattern,
+        of: &Writer,
+    ) -> Result<(), (PathBuf, io::Error)> {
+        let path = pattern.path(of);
+        self.file(&path).map(drop).map_err(|error| (path.clone(), error))?;
+        // Until the ranks run, their descriptors come first. Who reads a FIFO would take a closed one for the end.
+        self.open.retain(|_, file| file.metadata().is_ok_and(|about| !about.is_file()));
+        Ok(())
+    }
+
     /// Writes what a rank says. An error names the file.
     pub(crate) fn write(
         &mut self,
@@ -141,12 +157,28 @@ impl OutputFiles {
             if let (true, Some(folder)) = (first, path.parent()) {
                 fs::create_dir_all(folder)?;
             }
-            let file =
-                OpenOptions::new().create(true).append(!first).write(true).truncate(first).open(path)?;
-            self.open.insert(path.to_owned(), file);
+            self.open.insert(path.to_owned(), open(path, first)?);
         }
         Ok(&self.open[path])
     }
+}
+
+/// Opens a file, at its end unless it is `new`. It does not wait for somebody to read a FIFO, which may never happen.
+fn open(path: &Path, new: bool) -> io::Result<File> {
+    let nonblocking = OFlags::NONBLOCK.bits() as i32;
+    let opened = OpenOptions::new()
+        .create(true)
+        .append(!new)
+        .write(true)
+        .truncate(new)
+        .custom_flags(nonblocking)
+        .open(path)
+        .map_err(|error| match Errno::from_io_error(&error) {
+            Some(Errno::NXIO) => io::Error::other("no process reads this FIFO"),
+            _ => error,
+        })?;
+    fcntl_setfl(&opened, fcntl_getfl(&opened)? - OFlags::NONBLOCK)?;
+    Ok(opened)
 }
 
 #[cfg(test)]
@@ -189,6 +221,9 @@ mod tests {
             }
         }
         assert_eq!(fs::read_to_string(folder.join("1")).unwrap(), "ab");
+        let of = Writer { rank: 1, digits: 2, host: 0, host_name: "a" };
+        OutputFiles::default().begin(&pattern, &of).unwrap();
+        assert_eq!(fs::read_to_string(folder.join("1")).unwrap(), "", "of another job");
         fs::remove_dir_all(folder).unwrap();
     }
 }

@@ -9,6 +9,7 @@ use crate::output::files::{OutputFiles, Style, Writer};
 use crate::output::sink::{OWN, OutputSink, same_place};
 use crate::output::streams::LineSink;
 use crate::poller::{PollToken, Poller};
+use crate::watch::exit_cause::Refusal;
 
 /// The sinks into which all lines flow.
 #[derive(Debug)]
@@ -32,6 +33,14 @@ pub(crate) struct RankHosts {
     pub names: Vec<String>,
     /// The host of each rank.
     pub map: NodeMap,
+}
+
+impl RankHosts {
+    fn writer(&self, rank: u32) -> Writer<'_> {
+        let host = self.map.host_of(rank);
+        let digits = (self.map.size() - 1).to_string().len();
+        Writer { rank, digits, host, host_name: &self.names[host as usize] }
+    }
 }
 
 #[derive(Debug)]
@@ -81,17 +90,25 @@ impl Outputs {
         }
     }
 
+    /// Makes the files of all ranks, before they run: one that cannot be written is told at once.
+    pub(crate) fn begin_files(&mut self) -> Result<(), Refusal> {
+        let streams = if self.style.merge { 1 } else { 2 };
+        for pattern in self.style.files.iter().take(streams).flatten() {
+            for rank in 0..self.places.map.size() {
+                let begun = self.files.begin(pattern, &self.places.writer(rank));
+                begun.map_err(|(path, error)| {
+                    Refusal::usage(format!("cannot write {}: {error}", path.display()))
+                })?;
+            }
+        }
+        Ok(())
+    }
+
     /// Writes to the rank's file, if there is one. Whether `mpirun`'s own output gets the same.
     fn write_file(&mut self, rank: u32, error: bool, bytes: &[u8]) -> bool {
         let Some(pattern) = &self.style.files[usize::from(error)] else { return true };
-        let (host, copies) = (self.places.map.host_of(rank), pattern.copies);
-        let of = Writer {
-            rank,
-            digits: (self.places.map.size() - 1).to_string().len(),
-            host,
-            host_name: &self.places.names[host as usize],
-        };
-        if let Err((path, error)) = self.files.write(pattern, &of, bytes) {
+        let copies = pattern.copies;
+        if let Err((path, error)) = self.files.write(pattern, &self.places.writer(rank), bytes) {
             self.style.files = [None, None];
             self.say(&format!("cannot write {}: {error}", path.display()));
             self.failure = Some((0, Errno::from_io_error(&error).unwrap_or(Errno::IO)));

@@ -76,6 +76,7 @@ fn run_for(mut plan: JobPlan, mut superior: Option<Superior>) -> Result<u8, Refu
         outputs.flush_at_once();
         return Ok(0);
     }
+    outputs.begin_files()?;
     let basis = basis(&plan);
     let node = match start(plan, &names, outputs.is_interactive()) {
         Err(refusal) if tell_refusal(&mut superior, &refusal) => return Ok(refusal.status()),
