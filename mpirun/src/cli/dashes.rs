@@ -133,7 +133,7 @@ impl Cutter {
 /// The words of a file's lines, with `:` between lines. `#` begins a comment, `\` at the end of a line joins it to the next.
 fn words_of(text: &str) -> Result<Vec<String>, String> {
     let mut words: Vec<String> = Vec::new();
-    for line in text.replace("\\\n", " ").lines() {
+    for line in text.replace("\r\n", "\n").replace("\\\n", " ").lines() {
         let more = shlex::split(line).ok_or_else(|| line.trim().to_owned())?;
         if !words.is_empty() && !more.is_empty() && words.last().is_some_and(|last| last != ":") {
             words.push(":".into());
@@ -187,6 +187,7 @@ mod tests {
     fn lines_of_a_file_are_programs() {
         let words = words_of("# first\n-n 1 'a b' \\\n  x\n\n-n 2 c # last\n").unwrap();
         assert_eq!(words, ["-n", "1", "a b", "x", ":", "-n", "2", "c"]);
+        assert_eq!(words_of("-n 1 \\\r\n a\r\nb\r\n").unwrap(), ["-n", "1", "a", ":", "b"]);
         assert_eq!(words_of("a :\nb\n").unwrap(), ["a", ":", "b"]);
         assert_eq!(words_of("ok\n'open\n").unwrap_err(), "'open");
     }

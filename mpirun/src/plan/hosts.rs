@@ -12,6 +12,8 @@ pub(crate) struct Host {
     pub name: String,
     /// Ranks that it is meant for; `None` if nobody said so.
     pub slots: Option<u32>,
+    /// Ranks that it takes at most, if a host file says so.
+    pub most: Option<u32>,
 }
 
 impl Host {
@@ -24,11 +26,7 @@ impl Host {
     }
 
     fn with_slots(name: &str, slots: &str) -> Result<Host, Refusal> {
-        let number = slots.parse().ok().filter(|&slots| slots > 0);
-        let slots = number.ok_or_else(|| {
-            Refusal::usage(format!("host '{name}': '{slots}' is no number of slots from 1 to {}", u32::MAX))
-        })?;
-        Host::named(name, Some(slots))
+        Host::named(name, Some(Host::number(name, slots)?))
     }
 
     /// Whether this is a name of the same host. The names of this machine are one host.
@@ -38,7 +36,7 @@ impl Host {
 
     /// A name that begins with a dash would be an option of the launcher. Colons are for addresses of IPv6.
     pub(super) fn named(name: &str, slots: Option<u32>) -> Result<Host, Refusal> {
-        let odd = |letter: char| letter.is_whitespace() || letter.is_control() || "[]".contains(letter);
+        let odd = |letter: char| letter.is_whitespace() || letter.is_control() || "[],\"'^+".contains(letter);
         if name.is_empty() || name.starts_with('-') || name.contains(odd) {
             return Err(Refusal::usage(format!("'{name}' is no name of a host")));
         }
@@ -46,10 +44,18 @@ impl Host {
             let form = "a host is NAME, NAME:SLOTS or, with an address of IPv6, [ADDRESS]:SLOTS";
             return Err(Refusal::usage(format!("'{name}' is no name of a host: {form}")));
         }
-        Ok(Host { name: name.into(), slots })
+        Ok(Host { name: name.into(), slots, most: None })
     }
 
-    /// A line of a host file: `name`, `name:slots` or `name slots=N`, then perhaps a comment.
+    /// The number of slots, or of ranks at most, that belongs to a name.
+    fn number(name: &str, slots: &str) -> Result<u32, Refusal> {
+        let number = slots.parse().ok().filter(|&slots| slots > 0);
+        number.ok_or_else(|| {
+            Refusal::usage(format!("host '{name}': '{slots}' is no number of slots from 1 to {}", u32::MAX))
+        })
+    }
+
+    /// A line of a host file: `name`, `name:slots` or `name slots=N max_slots=M`, then perhaps a comment.
     fn parse_line(line: &str) -> Result<Option<Host>, Refusal> {
         let line = line.split('#').next().unwrap_or_default();
         let (name, rest) = line.trim().split_once(char::is_whitespace).unwrap_or((line.trim(), ""));
@@ -62,9 +68,8 @@ impl Host {
                 ("slots", Some(_)) if host.slots.is_some() => {
                     return Err(Refusal::usage(format!("host '{}' has slots twice", host.name)));
                 }
-                ("slots", Some(slots)) => host = Host::with_slots(&host.name, slots)?,
-                // Tern has no bound to what a host may be given.
-                ("max_slots" | "max-slots", Some(_)) => {}
+                ("slots", Some(slots)) => host.slots = Some(Host::number(&host.name, slots)?),
+                ("max_slots" | "max-slots", Some(most)) => host.most = Some(Host::number(&host.name, most)?),
                 _ => return Err(unknown_word(key)),
             }
         }
@@ -144,7 +149,10 @@ pub(crate) fn merge(hosts: impl Iterator<Item = Host>) -> Vec<Host> {
     let mut merged: Vec<Host> = Vec::new();
     for host in hosts {
         match merged.iter_mut().find(|other| other.name == host.name) {
-            Some(other) => other.slots = Some(slots(other).saturating_add(slots(&host))),
+            Some(other) => {
+                other.slots = Some(slots(other).saturating_add(slots(&host)));
+                other.most = other.most.zip(host.most).map(|(some, more)| some.saturating_add(more));
+            }
             None => merged.push(host),
         }
     }
@@ -184,10 +192,27 @@ mod tests {
         assert_eq!(line("a:3 # comment"), Some(("a".into(), Some(3))));
         assert_eq!(line("a slots=4 max_slots=8"), Some(("a".into(), Some(4))));
         assert_eq!(line("\ta  slots = 4 max-slots= 8\r"), Some(("a".into(), Some(4))));
+        let most = |text: &str| Host::parse_line(text).unwrap().and_then(|host| host.most);
+        assert_eq!(
+            (most("a slots=4 max_slots=8"), most("a max-slots=2"), most("a")),
+            (Some(8), Some(2), None)
+        );
         assert_eq!(line("::1"), Some(("::1".into(), None)));
-        for bad in
-            ["a:0", "a slots=x", "-oProxyCommand=x", "a slot=4", "a slots", "a slots=", "a b", "a:2 slots=3"]
-        {
+        for bad in [
+            "a:0",
+            "+n0",
+            "^a",
+            "a,b",
+            "\"a\"",
+            "a max_slots=0",
+            "a slots=x",
+            "-oProxyCommand=x",
+            "a slot=4",
+            "a slots",
+            "a slots=",
+            "a b",
+            "a:2 slots=3",
+        ] {
             assert!(Host::parse_line(bad).is_err(), "{bad}");
         }
         assert!(Host::parse("a b").is_err() && Host::parse("").is_err());

@@ -163,9 +163,10 @@ fn pool(app: &App, common: Option<&[Host]>) -> Result<Option<Vec<Host>>, Refusal
     }
     let parsed: Result<Vec<_>, _> = app.hosts.iter().map(|text| Host::parse(text)).collect();
     let mut pool = hosts::merge(parsed?.into_iter());
-    for host in pool.iter_mut().filter(|host| host.slots.is_none()) {
+    for host in &mut pool {
         let listed = common.unwrap_or_default().iter().find(|other| other.name == host.name);
-        host.slots = listed.and_then(|other| other.slots);
+        host.slots = host.slots.or(listed.and_then(|other| other.slots));
+        host.most = listed.and_then(|other| other.most);
     }
     Ok(Some(pool))
 }
@@ -196,7 +197,7 @@ struct Builder {
 
 impl Builder {
     fn place(&mut self, pool: Option<Vec<Host>>, count: u32) {
-        let here = || vec![Host { name: "localhost".into(), slots: None }];
+        let here = || vec![Host { name: "localhost".into(), slots: None, most: None }];
         let pool: Vec<usize> =
             pool.unwrap_or_else(here).into_iter().map(|host| self.host_index(host)).collect();
         let mut left = count;
@@ -268,6 +269,14 @@ impl Builder {
 
     /// Hosts without ranks take no part.
     fn finish(self, cores: u32) -> Result<Placement, Refusal> {
+        for PlacedHost { host, taken } in &self.hosts {
+            if let Some(most) = host.most.filter(|most| taken > most) {
+                let name = &host.name;
+                return Err(Refusal::usage(format!(
+                    "host '{name}' has max_slots={most}, and {taken} ranks would run there: start fewer, or name other hosts"
+                )));
+            }
+        }
         let slots_of = |host: &PlacedHost| (host.host.name.clone(), slots(&host.host));
         let allocation: Vec<(String, u32)> = match self.named {
             true => self.hosts.iter().map(slots_of).collect(),
@@ -319,6 +328,20 @@ mod tests {
         };
         assert_eq!(of("localhost:4,b:4").unwrap().hosts, ["b"]);
         assert!(of("localhost").unwrap_err().to_string().contains("--nolocal"));
+    }
+
+    #[test]
+    fn a_host_takes_no_more_ranks_than_its_file_allows() {
+        let hosts = hosts::parse("a slots=1 max_slots=2\nb\n").unwrap();
+        let of = |count: u32| {
+            let mut builder =
+                Builder { hosts: Vec::new(), host_of: Vec::new(), map_by: MapBy::Slot, named: true };
+            builder.place(Some(hosts.clone()), count);
+            builder.finish(2)
+        };
+        assert_eq!(of(4).unwrap().host_of, [0, 1, 0, 1]);
+        let said = of(5).unwrap_err().to_string();
+        assert!(said.contains("host 'a' has max_slots=2, and 3 ranks"), "{said}");
     }
 
     #[test]

@@ -44,7 +44,7 @@ impl RankPlace {
     /// The host, which must be among those of the job where it has any.
     pub(crate) fn host(&self, rank: usize, pool: Option<&[Host]>) -> Result<Host, Refusal> {
         let found = match (&self.host, pool) {
-            (HostName::Named(name), None) => Some(Host { name: name.clone(), slots: None }),
+            (HostName::Named(name), None) => Some(Host { name: name.clone(), slots: None, most: None }),
             (HostName::Named(name), Some(pool)) => pool.iter().find(|host| host.is_named(name)).cloned(),
             (HostName::Relative(number), pool) => pool.unwrap_or_default().get(*number).cloned(),
         };
@@ -135,6 +135,9 @@ fn parse_slots(text: &str) -> Result<RankSlots, String> {
              system's numbers, as in p4"
         )
     };
+    if text == "*" {
+        return Ok(Vec::new());
+    }
     let mut parts: RankSlots = Vec::new();
     for group in text.split(';') {
         // A number behind a comma is of the socket before it.
@@ -221,7 +224,8 @@ mod tests {
 
     #[test]
     fn lines_in_all_forms() {
-        let text = "# who runs where\nrank 1=b slot=1:0-2 # three\n\nRANK 0 = a  slots = 2-3,5\nrank 2=+n0\n";
+        let text =
+            "# who runs where\nrank 1=b slot=1:0-2 # three\n\nRANK 0 = a  slots = 2-3,5\nrank 2=+n0 slot=*\n";
         let places = places(text);
         let hosts: Vec<_> = places.iter().map(|place| place.host.clone()).collect();
         assert_eq!(hosts, [HostName::Named("a".into()), HostName::Named("b".into()), HostName::Relative(0)]);

@@ -141,7 +141,7 @@ fn of_slurm(get: &impl Fn(&str) -> Option<String>) -> FoundAllocation {
     let counts = ["SLURM_TASKS_PER_NODE", "SLURM_JOB_CPUS_PER_NODE"];
     let counts = counts.iter().find_map(|name| nodelist::repeated(&get(name)?, names.len()));
     let counts = counts.unwrap_or_else(|| vec![1; names.len()]);
-    let host = |(name, slots): (String, u32)| Host { name, slots: Some(slots.max(1)) };
+    let host = |(name, slots): (String, u32)| Host { name, slots: Some(slots.max(1)), most: None };
     allocation(System::Slurm, names.into_iter().zip(counts).map(host).collect())
 }
 
@@ -154,7 +154,7 @@ fn of_host_files(get: &impl Fn(&str) -> Option<String>) -> FoundAllocation {
 }
 
 fn one(name: &str) -> Host {
-    Host { name: name.into(), slots: Some(1) }
+    Host { name: name.into(), slots: Some(1), most: None }
 }
 
 /// `a 2 b 4`, or `a a b`.
@@ -162,7 +162,9 @@ fn of_lsf(get: &impl Fn(&str) -> Option<String>) -> FoundAllocation {
     if let Some(list) = get("LSB_MCPU_HOSTS") {
         let words: Vec<&str> = list.split_whitespace().collect();
         let host = |pair: &[&str]| match pair {
-            [name, slots] => Some(Host { name: (*name).into(), slots: Some(slots.parse().ok()?) }),
+            [name, slots] => {
+                Some(Host { name: (*name).into(), slots: Some(slots.parse().ok()?), most: None })
+            }
             _ => None,
         };
         let hosts: Option<Vec<Host>> = words.chunks(2).map(host).collect();
@@ -180,7 +182,7 @@ fn of_grid_engine(get: &impl Fn(&str) -> Option<String>) -> FoundAllocation {
     let Some(path) = get("PE_HOSTFILE") else { return Ok(None) };
     let host = |line: &str| {
         let mut words = line.split_whitespace();
-        Some(Host { name: words.next()?.into(), slots: Some(words.next()?.parse().ok()?) })
+        Some(Host { name: words.next()?.into(), slots: Some(words.next()?.parse().ok()?), most: None })
     };
     let text = read("PE_HOSTFILE", &path)?;
     let lines = text.lines().filter(|line| !line.trim().is_empty());
