@@ -1,6 +1,6 @@
 //! Hosts of the command line and of host files.
 
-use std::net::Ipv6Addr;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, UdpSocket};
 use std::path::Path;
 
 use crate::watch::exit_cause::Refusal;
@@ -178,6 +178,25 @@ pub(crate) fn is_local(name: &str) -> bool {
     ["localhost", "127.0.0.1", "::1", own.as_str(), short].contains(&name) || without_domain()
 }
 
+/// Whether this is an address of this machine. The kernel sends packets to such a one from that address itself; none is sent to ask.
+pub(crate) fn is_own_address(name: &str) -> bool {
+    let Ok(address) = name.parse::<IpAddr>() else { return false };
+    let any = match address {
+        IpAddr::V4(_) => IpAddr::from(Ipv4Addr::UNSPECIFIED),
+        IpAddr::V6(_) => IpAddr::from(Ipv6Addr::UNSPECIFIED),
+    };
+    let source = || {
+        let socket = UdpSocket::bind((any, 0))?;
+        socket.connect((address, DISCARD_PORT))?;
+        socket.local_addr()
+    };
+    let usable = !address.is_unspecified() && !address.is_multicast();
+    usable && (address.is_loopback() || source().is_ok_and(|source| source.ip() == address))
+}
+
+/// Nobody needs to listen there.
+const DISCARD_PORT: u16 = 9;
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -263,5 +282,9 @@ mod tests {
     fn this_machine_is_local_and_others_are_not() {
         assert!(is_local("localhost") && is_local(&own_name()));
         assert!(!is_local("elsewhere.example"));
+        assert!(is_own_address("127.0.0.3") && is_own_address("::1"));
+        for other in ["0.0.0.0", "192.0.2.77", "224.0.0.1", "localhost", "2001:db8::77"] {
+            assert!(!is_own_address(other), "{other}");
+        }
     }
 }

@@ -5,7 +5,7 @@ use std::path::Path;
 use tern_job::limits::{HOSTS_MAX, RANKS_MAX};
 
 use crate::plan::allocation::Allocation;
-use crate::plan::hosts::{self, Host, is_local, slots};
+use crate::plan::hosts::{self, Host, is_local, is_own_address, slots};
 use crate::plan::map_by::MapBy;
 use crate::plan::rankfile::{self, RankPlace};
 use crate::plan::{App, PlanSettings};
@@ -78,11 +78,19 @@ pub(crate) fn place(settings: &mut PlanSettings, cores: u32) -> Result<Placement
     // A launcher of the user's may reach any host.
     let bounds = given.filter(|_| !settings.launcher_is_users);
     check_hosts(bounds, &settings.apps, settings.hostfile.is_some().then_some(common.as_deref()).flatten())?;
-    let file = settings.rankfile.as_deref().map(rankfile::read).transpose()?;
+    let mut file = settings.rankfile.as_deref().map(rankfile::read).transpose()?;
+    // Another launcher may reach something else by an address of this machine: a container, or another port.
+    let is_usual = settings.launcher.is_empty();
+    if is_usual {
+        file.iter_mut().flatten().for_each(|place| place.rename(|name| is_own_address(name).then_some(HERE)));
+    }
     let mut builder =
         Builder { hosts: Vec::new(), host_of: Vec::new(), map_by: settings.map_by, named: false };
     for app in &mut settings.apps {
         let mut pool = pool(app, common.as_deref())?;
+        if is_usual {
+            pool = pool.map(|hosts| hosts::merge(hosts.into_iter().map(at_home)));
+        }
         if settings.nolocal {
             pool = Some(elsewhere(pool)?);
         }
@@ -122,6 +130,14 @@ pub(crate) fn place(settings: &mut PlanSettings, cores: u32) -> Result<Placement
         )));
     }
     Ok(placement)
+}
+
+/// The name of this host where it has none, or an address.
+const HERE: &str = "localhost";
+
+/// An address of this machine is this machine.
+fn at_home(host: Host) -> Host {
+    if is_own_address(&host.name) { Host { name: HERE.into(), ..host } } else { host }
 }
 
 /// Ranks are bound as the rank file says, unless the user wants them to be free.
@@ -197,7 +213,7 @@ struct Builder {
 
 impl Builder {
     fn place(&mut self, pool: Option<Vec<Host>>, count: u32) {
-        let here = || vec![Host { name: "localhost".into(), slots: None, most: None }];
+        let here = || vec![Host { name: HERE.into(), slots: None, most: None }];
         let pool: Vec<usize> =
             pool.unwrap_or_else(here).into_iter().map(|host| self.host_index(host)).collect();
         let mut left = count;
@@ -318,6 +334,17 @@ mod tests {
 
     fn of(count: u32, hosts: &str, map_by: MapBy) -> Vec<u32> {
         placed(vec![app(Some(count), hosts)], map_by).1
+    }
+
+    #[test]
+    fn addresses_of_this_host_are_it_unless_a_launcher_is_named() {
+        let of = |launcher: &[&str]| {
+            let apps = vec![app(Some(3), "127.0.0.2,127.0.0.3,b")];
+            let launcher = launcher.iter().map(ToString::to_string).collect();
+            place(&mut PlanSettings { apps, launcher, ..PlanSettings::default() }, 4).unwrap().hosts
+        };
+        assert_eq!(of(&[]), ["localhost", "b"]);
+        assert_eq!(of(&["ssh"]), ["127.0.0.2", "127.0.0.3", "b"]);
     }
 
     #[test]

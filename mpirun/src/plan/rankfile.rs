@@ -41,6 +41,15 @@ enum HostName {
 }
 
 impl RankPlace {
+    /// Gives the host another name, if `other` has one for it.
+    pub(crate) fn rename(&mut self, other: impl Fn(&str) -> Option<&'static str>) {
+        if let HostName::Named(name) = &mut self.host
+            && let Some(other) = other(name)
+        {
+            *name = other.into();
+        }
+    }
+
     /// The host, which must be among those of the job where it has any.
     pub(crate) fn host(&self, rank: usize, pool: Option<&[Host]>) -> Result<Host, Refusal> {
         let found = match (&self.host, pool) {
