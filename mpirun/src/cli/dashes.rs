@@ -80,6 +80,12 @@ impl Cutter {
                 let joined = [long.as_bytes(), b"=", value.as_bytes()].concat();
                 segment.words.push(OsString::from_vec(joined));
             }
+            (value, 2) if takes_pair(row, value.as_ref().or_else(|| self.rest.front())) => {
+                let pair = value.or_else(|| self.rest.pop_front()).unwrap_or_default();
+                let parts = pair.as_bytes().splitn(2, |&byte| byte == b'=');
+                segment.words.push(long.into());
+                segment.words.extend(parts.map(|part| OsString::from_vec(part.to_vec())));
+            }
             (value, count) => {
                 let more = count - usize::from(value.is_some());
                 segment.words.push(long.into());
@@ -130,6 +136,12 @@ impl Cutter {
     }
 }
 
+/// Whether the value of an option that sets a variable is `NAME=VALUE`, as MPICH's `mpiexec` also takes it.
+fn takes_pair(row: &OptionRow, value: Option<&OsString>) -> bool {
+    matches!(row.2, OptionKey::Env | OptionKey::GlobalEnv)
+        && value.is_some_and(|value| value.as_bytes().contains(&b'='))
+}
+
 /// The words of a file's lines, with `:` between lines. `#` begins a comment, `\` at the end of a line joins it to the next.
 fn words_of(text: &str) -> Result<Vec<String>, String> {
     let mut words: Vec<String> = Vec::new();
@@ -172,6 +184,7 @@ mod tests {
     fn one_dash_becomes_two() {
         assert_eq!(cut("-n 4 -tag-output a -n 3"), ["--np 4 --tag-output -- a -n 3"]);
         assert_eq!(cut("--genv=A 1 -hosts x a"), ["--genv A 1 --host x -- a"]);
+        assert_eq!(cut("-genv A=1=2 -env B=2 a"), ["--genv A 1=2 --env B 2 -- a"]);
         assert_eq!(cut("-l=1 a"), ["--tag-output=1 -- a"]);
         assert_eq!(cut("-n 2 -- -odd"), ["--np 2 -- -odd"]);
     }

@@ -127,6 +127,11 @@ fn instead(name: &str) -> Option<&'static str> {
     known.or_else(|| chooses_algorithms(name).then_some(ALGORITHMS))
 }
 
+/// The same for a setting of `--mca`, which is that of a variable.
+pub(super) fn instead_of_mca(name: &str) -> Option<&'static str> {
+    ["OMPI_MCA_", "PRTE_MCA_"].iter().find_map(|family| instead(&format!("{family}{name}")))
+}
+
 const ALGORITHMS: &str = "TERN_COLL_TABLE, written by 'tern tune'";
 
 /// Whether a variable chooses how collectives are done: there is one for each call.

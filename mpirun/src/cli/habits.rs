@@ -22,19 +22,25 @@ fn is_heeded(name: &str) -> bool {
 /// Reads the value of `--map-by`.
 pub(crate) fn map_by(settings: &mut PlanSettings, value: &str) -> Result<(), Refusal> {
     let mut words: Vec<&str> = value.split(':').collect();
-    let length = match words[0] {
+    let first = words[0].to_ascii_lowercase();
+    let length = match first.as_str() {
         "ppr" => 3,
         "dist" => 2,
         _ => 1,
     };
     let way = words.drain(..words.len().min(length)).collect::<Vec<_>>().join(":");
+    // The name of a device is as it is.
+    let way = if first == "dist" { first + &way["dist".len()..] } else { way.to_ascii_lowercase() };
     if way == "rankfile" {
         return rankfile(settings, &words, value);
     }
     if let Some(list) = way.strip_prefix("pe-list=") {
         return pe_list(settings, list, &words, value);
     }
-    let (map_by, order) = BindOrder::parse(&way).map_err(|refusal| in_whole(refusal, &way, value))?;
+    // MPICH's list of parts: ranks go round the first of them.
+    let (way, narrower) = way.split_once(',').map_or((way.as_str(), None), |(way, rest)| (way, Some(rest)));
+    let (map_by, order) = BindOrder::parse(way).map_err(|refusal| in_whole(refusal, way, value))?;
+    settings.remarks.extend(narrower.map(|part| changes_nothing(&format!(",{part}"), value)));
     settings.map_by = map_by;
     settings.per_node_is_limit = way.starts_with("ppr:");
     settings.bind.set_order(order);
@@ -103,6 +109,11 @@ fn modifier(settings: &mut PlanSettings, word: &str, value: &str) -> Result<(), 
         settings.bind.widen(width);
         return Ok(());
     }
+    // MPICH's number of parts behind their name.
+    if parse_count(word).is_some() {
+        settings.remarks.push(format!("{}; ':PE=N' gives each rank N cores", changes_nothing(word, value)));
+        return Ok(());
+    }
     match name.as_str() {
         // What happens anyway.
         "" | "oversubscribe" | "inherit" => {}
@@ -111,7 +122,7 @@ fn modifier(settings: &mut PlanSettings, word: &str, value: &str) -> Result<(), 
         "hwtcpus" => settings.bind.threads = true,
         "corecpus" => settings.bind.threads = false,
         "span" | "noinherit" | "ordered" => {
-            settings.remarks.push(format!("'{word}' in option --map-by {value} changes nothing"));
+            settings.remarks.push(changes_nothing(word, value));
         }
         _ => {
             return Err(Refusal::usage(format!(
@@ -122,11 +133,15 @@ fn modifier(settings: &mut PlanSettings, word: &str, value: &str) -> Result<(), 
     Ok(())
 }
 
+fn changes_nothing(word: &str, value: &str) -> String {
+    format!("'{word}' in option --map-by {value} changes nothing")
+}
+
 /// Reads the value of `--rank-by`.
 pub(crate) fn rank_by(settings: &mut PlanSettings, value: &str) -> Result<(), Refusal> {
     let way = value.split(':').next().unwrap_or_default();
     let part = parse_part(way);
-    (settings.rank_by, settings.bind.rank_by) = match way {
+    (settings.rank_by, settings.bind.rank_by) = match way.to_ascii_lowercase().as_str() {
         "slot" | "fill" => (RankBy::Slot, None),
         "node" | "span" => (RankBy::Node, None),
         _ if part.is_some() => (RankBy::Slot, part),
@@ -183,9 +198,12 @@ pub(crate) fn display(settings: &mut PlanSettings, value: &str) -> Result<(), Re
             "map" | "map-devel" => settings.show_map = true,
             "bind" | "bindings" => settings.report_bindings = true,
             "allocation" | "alloc" => settings.show_allocation = true,
+            "topo" | "topology" => settings.remarks.push(format!(
+                "'{word}' in option --display changes nothing: 'tern info' shows this machine"
+            )),
             _ => {
                 return Err(Refusal::usage(format!(
-                    "option --display: '{word}' in '{value}' is none of map, bind, allocation"
+                    "option --display: '{word}' in '{value}' is none of map, bind, allocation, topo"
                 )));
             }
         }
@@ -206,17 +224,19 @@ pub(crate) fn bootstrap(value: &str) -> Result<Vec<String>, Refusal> {
     }
 }
 
-/// Notes a setting of Open MPI.
-pub(crate) fn mca(settings: &mut PlanSettings, name: &str, value: &str) {
+/// Notes a setting of Open MPI, with what to say instead, as for the variable that does the same.
+pub(crate) fn mca(settings: &mut PlanSettings, option: &str, name: &str, value: &str) {
     let instead = match name {
         "btl_tcp_if_include" => format!("say -iface {value}, or TERN_INTERFACE={value}"),
-        "btl_tcp_port_min_v4" | "btl_tcp_port_range_v4" => "say TERN_PORTS=FIRST-LAST".into(),
         "plm_rsh_agent" => format!("say --launcher '{value}'"),
-        _ => "'tern info' lists Tern's settings".into(),
+        _ => match foreign::instead_of_mca(name) {
+            Some(instead) => format!("here: {instead}"),
+            None => "'tern info' lists Tern's settings".into(),
+        },
     };
-    settings
-        .remarks
-        .push(format!("option --mca {name} {value} changes nothing: it is a setting of Open MPI; {instead}"));
+    settings.remarks.push(format!(
+        "option --{option} {name} {value} changes nothing: it is a setting of Open MPI; {instead}"
+    ));
 }
 
 /// Notes what of the environment and of the options as a whole does less than the user may think.
@@ -264,6 +284,36 @@ mod tests {
     }
 
     #[test]
+    fn values_may_be_in_capitals() {
+        assert_eq!(mapped("NODE").unwrap().map_by, MapBy::Node);
+        assert_eq!(mapped("PPR:2:Socket").unwrap().bind.to, Some(Level::Socket));
+        assert_eq!(mapped("Dist:Eth0").unwrap().bind.order, BindOrder::Near("Eth0".into()));
+        assert_eq!(mapped("PE-LIST=0,1").unwrap().bind.cpus, [0, 1]);
+    }
+
+    #[test]
+    fn values_of_mpich() {
+        for (value, part) in [("core:2", Level::Core), ("socket,core", Level::Socket)] {
+            let settings = mapped(value).unwrap();
+            assert_eq!((settings.bind.order, settings.remarks.len()), (BindOrder::Round(part), 1), "{value}");
+        }
+    }
+
+    #[test]
+    fn settings_of_open_mpi_are_told_as_they_are_typed() {
+        let told = |option: &str, name: &str| {
+            let mut settings = PlanSettings::default();
+            mca(&mut settings, option, name, "x");
+            settings.remarks.remove(0)
+        };
+        let said = told("gmca", "pml");
+        assert!(said.starts_with("option --gmca pml x") && said.contains("TERN_TRANSPORT"), "{said}");
+        assert!(told("prtemca", "prte_if_include").contains("TERN_INTERFACE"));
+        assert!(told("mca", "btl_tcp_port_min_v4").contains("TERN_PORTS"));
+        assert!(told("mca", "nonsense").contains("tern info"));
+    }
+
+    #[test]
     fn what_changes_nothing_is_told() {
         assert_eq!(mapped("slot:SPAN").unwrap().remarks.len(), 1);
         assert_eq!(mapped("ppr:2:socket").unwrap().bind.to, Some(Level::Socket));
@@ -290,6 +340,7 @@ mod tests {
             let mut settings = PlanSettings::default();
             rank_by(&mut settings, value).map(|()| (settings.rank_by, settings.bind.rank_by))
         };
+        assert_eq!(numbered("SLOT").unwrap(), numbered("slot").unwrap());
         assert!(numbered("nonsense").unwrap_err().to_string().contains("'nonsense'"));
         assert_eq!(numbered("slot").unwrap(), (RankBy::Slot, None));
         assert_eq!(numbered("node").unwrap(), (RankBy::Node, None));

@@ -60,10 +60,11 @@ pub(crate) fn parse(
             return Ok(request);
         }
     }
-    settings.timeout = match settings.timeout {
+    let timeout = match settings.timeout {
         None => timeout_of_environment(variable)?,
         given => given,
     };
+    settings.timeout = timeout.filter(|time| !time.is_zero());
     Ok(CommandRequest::Run(Box::new(settings)))
 }
 
@@ -242,7 +243,7 @@ fn apply(
             settings.environment.push((STATS_VARIABLE.into(), "1".into()));
         }
         OptionKey::MemoryKinds => app.environment.push((MEMORY_KINDS_VARIABLE.into(), raw())),
-        OptionKey::Mca => habits::mca(settings, &text(name, raw())?, &text(name, raw())?),
+        OptionKey::Mca => habits::mca(settings, name, &text(name, raw())?, &text(name, raw())?),
         OptionKey::NoEffect => settings.without_effect.push(dashed(name)),
         OptionKey::Remark(remark) => {
             settings.remarks.push(format!("option {} changes nothing: {remark}", dashed(name)));
@@ -297,10 +298,12 @@ fn launcher(value: &str) -> Result<Vec<String>, Refusal> {
     })
 }
 
+/// A time; 0 is no limit, as others have it.
 fn seconds(what: &str, value: &str) -> Result<Duration, Refusal> {
-    let seconds = value.parse().ok().and_then(|value: f64| Duration::try_from_secs_f64(value).ok());
-    seconds.filter(|time| !time.is_zero()).ok_or_else(|| {
-        Refusal::usage(format!("{what}: '{value}' is no number of seconds from 1e-9 to 1.8e19"))
+    let seconds: Option<f64> = value.parse().ok();
+    let time = seconds.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
+    time.filter(|time| !time.is_zero() || seconds == Some(0.0)).ok_or_else(|| {
+        Refusal::usage(format!("{what}: '{value}' is neither 0 nor a number of seconds from 1e-9 to 1.8e19"))
     })
 }
 
@@ -317,16 +320,10 @@ fn stdin_to(value: &str) -> Result<StdinTo, Refusal> {
     }
 }
 
-/// A name that is empty or holds `=` cannot stand in an environment.
+/// A name that is empty cannot stand in an environment. What follows its first `=` is the value.
 fn pair(option: &str, name: OsString, value: OsString) -> Result<(OsString, OsString), Refusal> {
     if name.is_empty() {
         return Err(Refusal::usage(format!("option {}: a variable needs a name", dashed(option))));
-    }
-    if name.as_bytes().contains(&b'=') {
-        let option = dashed(option);
-        return Err(Refusal::usage(format!(
-            "option {option} takes NAME VALUE, not {name:?}; -x takes NAME=VALUE"
-        )));
     }
     Ok((name, value))
 }
@@ -422,7 +419,11 @@ mod tests {
             );
         }
         assert!(run("-x PATH -x PA* a").remarks.is_empty());
-        assert!(refusal("-genv A=1 a").contains("-genv takes NAME VALUE"));
+        assert_eq!(
+            run("-genv A=1 -x B=2 a").environment,
+            [("A".into(), "1".into()), ("B".into(), "2".into())]
+        );
+        assert!(refusal("-genv =1 a").contains("needs a name"));
         assert!(refusal("-x =1 a").contains("needs a name"));
     }
 
@@ -464,7 +465,13 @@ mod tests {
         assert!(
             matches!(request, Ok(CommandRequest::Run(settings)) if settings.timeout == Some(Duration::from_secs(3)))
         );
-        for bad in ["0", "-1", "x", "1e400", "nan"] {
+        assert_eq!(run("--timeout 5 --timeout 0 a").timeout, None);
+        let endless = |line: [&str; 3]| parse(line.map(OsString::from).into(), |_| Some("3".into()));
+        let unlimited = endless(["--timeout", "0", "a"]);
+        assert!(matches!(unlimited, Ok(CommandRequest::Run(settings)) if settings.timeout.is_none()));
+        let zero = parse(vec!["a".into()], |name| (name == "MPIEXEC_TIMEOUT").then(|| "0".into()));
+        assert!(matches!(zero, Ok(CommandRequest::Run(settings)) if settings.timeout.is_none()));
+        for bad in ["-1", "x", "1e400", "nan"] {
             assert!(refusal(&format!("--timeout {bad} a")).contains("seconds"), "{bad}");
         }
     }

@@ -292,7 +292,7 @@ const JOB: &[OptionRow] = &[
         &["timeout"],
         &["SECONDS"],
         OptionKey::Timeout,
-        "Say where each rank stands, and end the job, after this time (also: TERN_TIMEOUT, MPIEXEC_TIMEOUT)",
+        "Say where each rank stands, and end the job, after this time; 0 is no limit (also: TERN_TIMEOUT, MPIEXEC_TIMEOUT)",
     ),
     OptionRow(
         &["configfile", "app"],
@@ -347,7 +347,7 @@ const ALIASES: &[OptionRow] = &[
     OptionRow(&["pernode"], &[], OptionKey::MapFixed("ppr:1:node"), ""),
     OptionRow(&["npersocket"], &["N"], OptionKey::PerSocket, ""),
     OptionRow(&["cpus-per-proc", "cpus-per-rank"], &["N"], OptionKey::CoresPerRank, ""),
-    OptionRow(&["display"], &["map|bind|allocation"], OptionKey::Display, ""),
+    OptionRow(&["display"], &["map|bind|allocation|topo"], OptionKey::Display, ""),
 ];
 
 // What scripts written for other launchers say.
@@ -360,6 +360,11 @@ const IDLE: &[OptionRow] = &[
             "allow-run-as-root",
             "hetero-nodes",
             "disable-hostname-propagation",
+            "disable-x",
+            "leave-session-attached",
+            "noprefix",
+            "pmi-port",
+            "show-progress",
         ],
         &[],
         OptionKey::NoEffect,
@@ -378,6 +383,12 @@ const IDLE: &[OptionRow] = &[
         "the batch system and the cores are found anyway",
     ),
     OptionRow(
+        &["demux", "localhost", "personality", "stream-buffering"],
+        &["VALUE"],
+        OptionKey::NoEffect,
+        "what Tern does anyway, or can do without",
+    ),
+    OptionRow(
         &["usize"],
         &["N"],
         OptionKey::Remark("MPI_UNIVERSE_SIZE is the number of slots of all hosts"),
@@ -388,6 +399,54 @@ const IDLE: &[OptionRow] = &[
         &[],
         OptionKey::Remark("the end of a rank without MPI_Finalize ends the job"),
         "the end of a rank without MPI_Finalize ends the job",
+    ),
+    OptionRow(
+        &["print-all-exitcodes"],
+        &[],
+        OptionKey::Remark("a line tells of the first rank that fails, and SIGUSR1 prints where each stands"),
+        "a line tells of the first rank that fails",
+    ),
+    OptionRow(
+        &["membind"],
+        &["POLICY"],
+        OptionKey::Remark("'numactl --membind' in front of the program does that"),
+        "numactl --membind in front of the program",
+    ),
+    OptionRow(
+        &["rankmap"],
+        &["MAP"],
+        OptionKey::Remark("--rankfile says where each rank runs"),
+        "--rankfile says where each rank runs",
+    ),
+    OptionRow(
+        &["enable-x"],
+        &[],
+        OptionKey::Remark("--launcher 'ssh -X' forwards X"),
+        "--launcher 'ssh -X' forwards X",
+    ),
+    OptionRow(
+        &["nameserver"],
+        &["HOST"],
+        OptionKey::Remark("TERN_NAMES is a folder in which jobs on several hosts find published names"),
+        "TERN_NAMES is a folder with published names",
+    ),
+    OptionRow(
+        &["profile"],
+        &[],
+        OptionKey::Remark("--stats says what ranks have done"),
+        "--stats says what ranks have done",
+    ),
+    OptionRow(
+        &["report-pid"],
+        &["WHERE"],
+        OptionKey::Remark("the shell has the process id of mpirun as $!"),
+        "the shell has the process id as $!",
+    ),
+    OptionRow(
+        &["tmpdir"],
+        &["DIR"],
+        OptionKey::Remark("TMPDIR is the folder for temporary files"),
+        "TMPDIR is the folder for temporary files",
     ),
     OptionRow(
         &["prepend-pattern"],
@@ -414,7 +473,7 @@ const IDLE: &[OptionRow] = &[
         "all variables are passed on; env -i leaves them out",
     ),
     OptionRow(
-        &["mca", "gmca", "prtemca", "pmixmca"],
+        &["mca", "gmca", "omca", "prtemca", "pmixmca"],
         &["NAME", "VALUE"],
         OptionKey::Mca,
         "a setting of Open MPI; 'tern info' lists Tern's settings",

@@ -25,7 +25,7 @@ const NAMES: [(&str, Level); 10] = [
 
 /// The part with this name.
 pub(crate) fn parse_part(name: &str) -> Option<Level> {
-    NAMES.iter().find(|(known, _)| *known == name).map(|(_, level)| *level)
+    NAMES.iter().find(|(known, _)| known.eq_ignore_ascii_case(name)).map(|(_, level)| *level)
 }
 
 /// All names, for messages.
@@ -123,9 +123,11 @@ impl Bind {
         let (to, qualifiers) = value.split_once(':').unwrap_or((value, ""));
         (self.is_said, self.overload) = (true, Overload::Told);
         self.lists.clear();
-        match to {
+        match to.to_ascii_lowercase().as_str() {
             "none" => self.to = None,
             "user" => return self.take_lists(qualifiers, value),
+            // MPICH's round of the processors.
+            "rr" => self.to = Some(Level::HwThread),
             _ => self.to = Some(parse_part(to).ok_or_else(|| unknown(value))?),
         }
         qualifiers.split(':').try_for_each(|qualifier| self.qualify(qualifier, value))
@@ -213,6 +215,9 @@ mod tests {
         let bind = bound("core:overload-allowed").unwrap();
         assert_eq!((bind.to, bind.width, bind.overload), (Some(Level::Core), 0, Overload::Allowed));
         assert_eq!(bound("socket:2").unwrap().width, 2);
+        assert_eq!((bound("NONE").unwrap().to, bound("Core").unwrap().to), (None, Some(Level::Core)));
+        assert_eq!(bound("rr").unwrap().to, Some(Level::HwThread));
+        assert_eq!(bound("USER:0").unwrap().lists, [vec![0]]);
         assert_eq!(bound("numa:no-overload").unwrap().overload, Overload::Refused);
         assert_eq!(bound("board").unwrap().to, Some(Level::Machine));
         assert_eq!(bound("user:0+8,1,2-3").unwrap().lists, [vec![0, 8], vec![1], vec![2, 3]]);
