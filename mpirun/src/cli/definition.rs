@@ -17,14 +17,15 @@ const ABOUT: &str = "Starts programs as the ranks of one MPI job, on this node u
 const DASHES: &str =
     "Every long option may be written with one dash or two, and with a space or '=' before its value.";
 
+/// Each paragraph is one line, which the parser breaks where the terminal ends.
 const AFTER: &str = "\
-Options of other launchers are known, too: each is done, or a line says what to use instead; with -v, those that change
+Options of other launchers are known, too: each is done, or a line says what to use instead; with -v, those that change \
 nothing are named.
 
-Signals: SIGINT, SIGTERM, SIGHUP, SIGQUIT and SIGUSR2 go to all ranks, a second within 10 s kills them;
+Signals: SIGINT, SIGTERM, SIGHUP, SIGQUIT and SIGUSR2 go to all ranks, a second within 10 s kills them; \
 SIGTSTP and SIGCONT stop and continue them. SIGUSR1 prints where each rank stands.
 
-The exit status is that of the first rank that failed, 128 + N for a rank that signal N killed,
+The exit status is that of the first rank that failed, 128 + N for a rank that signal N killed, \
 126 or 127 for a program that cannot be run or found, 124 for a timeout.";
 
 /// The definition.
@@ -86,6 +87,13 @@ mod tests {
         assert!(help.starts_with("Usage: mpirun [options] program"), "{help}");
         for word in ["--np <N>", "--rank-by", "Output and input:", "SIGUSR1", "--configfile"] {
             assert!(help.contains(word), "{word}: {help}");
+        }
+        // A line that was broken twice would leave a short one.
+        let (_, end) = help.split_once("Options of other launchers").unwrap();
+        let paragraphs = end.trim_end().split("\n\n").map(|paragraph| paragraph.lines().collect::<Vec<_>>());
+        for lines in paragraphs {
+            let (_, whole) = lines.split_last().unwrap();
+            assert!(whole.iter().skip(1).all(|line| line.len() > 70), "{lines:?}");
         }
         assert!(!help.contains("--xterm") && !help.contains("--mca"), "{help}");
     }

@@ -87,6 +87,7 @@ impl OptionRow {
             OptionKey::CoresPerRank => "--map-by slot:PE=N".into(),
             OptionKey::Bootstrap => "--launcher".into(),
             OptionKey::Bind => "--bind-to".into(),
+            OptionKey::Display => "--display-map, --report-bindings, --display-allocation".into(),
             _ => String::new(),
         }
     }
@@ -536,6 +537,11 @@ mod tests {
     fn no_name_means_two_things() {
         let names: Vec<_> = rows().flat_map(|row| row.0).collect();
         assert_eq!(names.len(), names.iter().collect::<BTreeSet<_>>().len());
+    }
+
+    #[test]
+    fn another_name_says_of_what() {
+        assert!(rows().filter(|row| row.3.is_empty()).all(|row| !row.meaning().is_empty()));
     }
 
     #[test]

@@ -58,8 +58,8 @@ pub(crate) fn lay_out(
             // More ranks than the host has cores share them wherever they are bound.
             Overload::Told if level < Level::Core && places.is_full(ranks, bind) => {}
             Overload::Told => {
-                remarks
-                    .push(format!("{overload}, so that some share one: start fewer, or leave out --bind-to"));
+                let otherwise = if bind.width > 1 { "give each less" } else { "leave out --bind-to" };
+                remarks.push(format!("{overload}, so that some share one: start fewer, or {otherwise}"));
             }
             Overload::Refused => {
                 return Err(Refusal::usage(format!("--bind-to with no-overload: {overload}")));
@@ -172,9 +172,13 @@ impl BindTargets<'_> {
     /// What to say where a rank gets less than it should.
     fn shortage(&self, width: u32) -> Option<String> {
         let parts = self.host.parts(self.level).len();
-        let name = name_of(self.level);
+        let names = match self.level {
+            Level::HwThread => "hardware threads".into(),
+            Level::Numa => "numa nodes".into(),
+            level => format!("{}s", name_of(level)),
+        };
         (parts < width as usize).then(|| {
-            format!("each rank is to have {width} times {name}, but this host has {parts}, which ranks share")
+            format!("each rank is to have {width} {names}, but this host has {parts}, which ranks share")
         })
     }
 

@@ -81,7 +81,10 @@ fn wide_ranks_stay_together() {
     assert_eq!(sets(&host, &wide(3), 4), ["0-2", "3-5", "6-8", "9-11"]);
     assert_eq!(sets(&host, &wide(5), 2), ["0-4", "6-10"]);
     assert_eq!(sets(&host, &wide(12), 1), ["0-11"]);
-    assert!(laid(&host, &wide(13), 1).remarks[0].contains("this host has 12"));
+    let said = &laid(&host, &wide(13), 1).remarks[0];
+    assert!(said.contains("to have 13 cores, but this host has 12"), "{said}");
+    let said = &laid(&host, &Bind { is_said: true, ..wide(4) }, 4).remarks[0];
+    assert!(said.contains("give each less") && !said.contains("--bind-to"), "{said}");
     let caches = read(Machine { caches: 2, cores: 3, ..Machine::default() }, "caches");
     assert_eq!(sets(&caches, &wide(2), 3), ["0-1", "2,5", "3-4"]);
     let threads = Bind { threads: true, width: 2, ..bind("core", "") };
