@@ -139,6 +139,12 @@ fn this_machine_needs_no_launcher() {
 }
 
 #[test]
+fn mpich_s_fork_starts_all_hosts_here() {
+    let outcome = common::mpirun(&["-bootstrap", "fork", "--host", "a,b", "-n", "2", "echo", "here"]);
+    assert_eq!((outcome.status, outcome.stdout.as_str()), (0, "here\nhere\n"), "{}", outcome.stderr);
+}
+
+#[test]
 fn directory_environment_and_arguments_arrive() {
     let net = Net::new("environment");
     let mut command = net.command(&[

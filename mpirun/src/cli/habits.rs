@@ -211,11 +211,11 @@ pub(crate) fn display(settings: &mut PlanSettings, value: &str) -> Result<(), Re
     Ok(())
 }
 
-/// Reads the value of `-bootstrap`, which names a launcher; `fork` is for this host, where none is needed.
+/// Reads the value of `-bootstrap`, which names a launcher; `fork` starts all on this host, whatever hosts are named.
 pub(crate) fn bootstrap(value: &str) -> Result<Vec<String>, Refusal> {
     match presets::named(value) {
         Some(words) => Ok(words),
-        None if value == "fork" => Ok(Vec::new()),
+        None if value == "fork" => Ok(presets::fork()),
         None => Err(Refusal::usage(format!(
             "option --bootstrap or --launcher: '{value}' is none of {}, fork; --launcher CMD takes any command that is called as \
              'CMD HOST COMMAND', or that has {{host}} where the host belongs",
@@ -353,7 +353,7 @@ mod tests {
         output(&mut settings, "tag,TIMESTAMP,dir=/tmp/x").unwrap();
         assert!(settings.output.tag && settings.output.timestamp && settings.output.files[1].is_some());
         assert!(output(&mut settings, "dri=/tmp/x").unwrap_err().to_string().contains("'dri=/tmp/x'"));
-        assert!(known_launcher("srun -N 1").is_none() && known_launcher("fork").unwrap().unwrap().is_empty());
+        assert!(known_launcher("srun -N 1").is_none() && known_launcher("fork").unwrap().unwrap()[0] == "sh");
         assert!(mapped("slot:NOOVERSUBSCRIBE").unwrap().slots_bind);
         assert_eq!(bootstrap("slurm").unwrap()[0], "srun");
         assert!(bootstrap("ll").unwrap_err().to_string().contains("kubectl"));

@@ -15,6 +15,9 @@ pub(crate) const SSH: &[&str] =
 /// Unbuffered: the agent's messages are not lines.
 const SRUN: &[&str] = &["srun", "-Q", "-u", "-N1", "-n1", "--mpi=none", "--cpu-bind=none", "-w"];
 
+/// Another host is this one under another name: a shell gets the command, and its first word, the host, changes nothing.
+const FORK: &[&str] = &["sh", "-c", "exec sh -c \"$*\""];
+
 /// Names, what MPICH calls the same, and the words.
 const PRESETS: [(&str, &str, &[&str]); 7] = [
     ("ssh", "ssh", SSH),
@@ -79,6 +82,11 @@ pub(crate) fn names() -> String {
 /// `ssh` as it is called here.
 pub(crate) fn ssh() -> Vec<String> {
     strings(SSH)
+}
+
+/// The launcher that MPICH calls `fork`.
+pub(crate) fn fork() -> Vec<String> {
+    strings(FORK)
 }
 
 fn strings(words: &[&str]) -> Vec<String> {
