@@ -165,9 +165,8 @@ impl ExitCause {
         }
     }
 
-    /// What is said: `who` names the rank to blame, `others` says whether ranks run that are ended because of it.
-    pub(crate) fn message(&self, who: &str, others: bool) -> Option<String> {
-        let rest = if others { "; the other ranks are ended" } else { "" };
+    /// What is said: `who` names the rank to blame, `rest` what becomes of other ranks.
+    pub(crate) fn message(&self, who: &str, rest: &str) -> Option<String> {
         match self {
             ExitCause::Exit { status, .. } => Some(format!("{who} ended with exit status {status}{rest}")),
             ExitCause::Signal { signal, .. } => {
@@ -280,10 +279,10 @@ mod tests {
     fn messages_name_what_happened() {
         let cause = ExitCause::Signal { rank: 1, signal: 11 };
         assert_eq!(
-            cause.message("rank 1", true).unwrap(),
+            cause.message("rank 1", "; the other ranks are ended").unwrap(),
             "rank 1 was killed by signal 11 (SIGSEGV); the other ranks are ended"
         );
-        assert_eq!(ExitCause::OutputClosed.message("", false), None);
+        assert_eq!(ExitCause::OutputClosed.message("", ""), None);
         assert_eq!(signal_name(15), "SIGTERM");
         assert_eq!(signal_name(40), "a real-time signal");
     }

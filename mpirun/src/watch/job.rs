@@ -557,7 +557,7 @@ impl JobSupervisor {
             return;
         }
         let who = cause.rank().map(|rank| self.describe(rank)).unwrap_or_default();
-        if let Some(message) = cause.message(&who, self.some_run())
+        if let Some(message) = cause.message(&who, self.fate_of_others())
             && !self.is_told_above(&cause, &message)
         {
             self.outputs.say(&message);
@@ -589,9 +589,14 @@ impl JobSupervisor {
         superior.tell_refusal(message, &self.node.poller)
     }
 
-    /// Whether there are ranks that have been started and have not ended.
-    fn some_run(&self) -> bool {
-        self.pids.iter().zip(&self.ended).any(|(&pid, &ended)| pid != 0 && !ended)
+    /// What is said of the ranks that run, where one has failed. Those who have started this world may go on.
+    fn fate_of_others(&self) -> &'static str {
+        let some_run = self.pids.iter().zip(&self.ended).any(|(&pid, &ended)| pid != 0 && !ended);
+        match &self.superior {
+            _ if !some_run => "",
+            Some(_) => "; the other ranks of its world are ended",
+            None => "; the other ranks are ended",
+        }
     }
 
     /// Hosts that have not told yet that their ranks run.
