@@ -25,6 +25,7 @@ pub(super) struct SeriesPoint {
 pub(super) fn list(options: &SimOptions, tell: &mut dyn FnMut(&str)) -> Result<String, String> {
     options.plot.as_deref().map_or(Ok(()), output::check)?;
     let jobs = jobs(options);
+    jobs.iter().try_for_each(SimulatedJob::check).map_err(|error| error.to_string())?;
     let columns = columns(&jobs, &options.params);
     tell(&columns.line(HEADING));
     let (mut points, mut notes) = (Vec::new(), Vec::new());
@@ -69,6 +70,7 @@ pub(super) fn simulate(
     options: &SimOptions,
 ) -> Result<Result<SeriesPoint, String>, String> {
     let params = &options.params;
+    job.check().map_err(|error| error.to_string())?;
     let messages = estimate::messages(&job, params).saturating_mul(job.repeats.into());
     if messages > options.messages_max {
         return Ok(Err(left_out(&job, messages, params)));
@@ -181,7 +183,7 @@ fn left_out(job: &SimulatedJob, messages: u64, params: &Params) -> String {
     let (name, bytes) = (name(job.work), units::count(job.bytes));
     let algorithm = algorithm_of(job, params);
     format!(
-        "left out: {name} {algorithm} of {bytes} on {} ranks sends {messages} messages (--messages-max)\n",
+        "left out: {name} {algorithm} of {bytes} on {} ranks sends about {messages} messages (--messages-max)\n",
         job.ranks
     )
 }
@@ -283,6 +285,18 @@ mod tests {
     fn what_is_too_large_is_left_out() {
         let text = listed("alltoall --ranks 8,64 --messages-max 100").unwrap();
         assert!(text.contains("left out: alltoall") && text.contains("on 64 ranks"), "{text}");
+        let text = listed("bcast --algorithm binomial --ranks 128 --messages-max 126").unwrap();
+        assert!(text.contains("on 128 ranks sends about 127 messages"), "{text}");
+    }
+
+    #[test]
+    fn a_root_that_is_no_rank_is_refused() {
+        for collective in ["bcast", "barrier", "reduce", "allreduce", "allgather"] {
+            let error = listed(&format!("{collective} --ranks 2,128 --root 128")).unwrap_err();
+            assert_eq!(error, "the root is 128, but the ranks are 0 to 1");
+            let error = listed(&format!("{collective} --ranks 128 --root 128")).unwrap_err();
+            assert_eq!(error, "the root is 128, but the ranks are 0 to 127");
+        }
     }
 
     #[test]
