@@ -26,6 +26,12 @@ pub(crate) fn find(given: Option<&Path>) -> Result<PathBuf, String> {
     })
 }
 
+/// The same, and an error if the one given is no MPI library.
+pub(crate) fn find_whole(given: Option<&Path>) -> Result<PathBuf, String> {
+    given.map_or(Ok(()), |path| read(path).map(drop))?;
+    find(given)
+}
+
 /// The list: numbers by chapter, then what is lacking by name.
 pub(crate) fn list(given: Option<&Path>) -> Result<String, String> {
     let path = find(given)?;
@@ -139,5 +145,9 @@ mod tests {
         let refused = read(Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/Cargo.toml")));
         assert!(refused.err().is_some_and(|reason| reason.contains("is no shared library")));
         assert!(find(Some(Path::new("/nowhere"))).is_ok_and(|path| path == Path::new("/nowhere")));
+        let refused = find_whole(Some(Path::new("/nowhere"))).map(drop).unwrap_err();
+        assert!(refused.contains("cannot read /nowhere"), "{refused}");
+        let whole = |path| find_whole(path).is_ok();
+        assert_eq!(whole(None), find(None).is_ok());
     }
 }

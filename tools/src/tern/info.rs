@@ -12,29 +12,30 @@ use crate::table::TextTable;
 use crate::{coverage, features, machine};
 
 /// All of it.
-pub(crate) fn overview(library: Option<&Path>) -> String {
+pub(crate) fn overview(library: Option<&Path>) -> Result<String, String> {
     let features = features::features(features::memory_can_be_read());
-    [
-        format!("Tern {}\n{}", env!("CARGO_PKG_VERSION"), identity(library)),
+    let place = match coverage::find_whole(library) {
+        Ok(path) => path.display().to_string(),
+        Err(reason) if library.is_some() => return Err(reason),
+        Err(reason) => reason,
+    };
+    let parts = [
+        format!("Tern {}\n{}", env!("CARGO_PKG_VERSION"), identity(&place)),
         format!("Machine\n{}", machine::describe(&features)),
         format!("Transports\n{}", transports()),
         format!(
             "Settings: environment variables, their values here, and what they are unless set\n{}",
             settings()
         ),
-    ]
-    .join("\n")
+    ];
+    Ok(parts.join("\n"))
 }
 
-fn identity(library: Option<&Path>) -> String {
+fn identity(library: &str) -> String {
     let mut table = TextTable::default();
     table.row(["standard", &format!("MPI {MPI_VERSION}.{MPI_SUBVERSION}")]);
     table.row(["ABI", &format!("MPI standard ABI {MPI_ABI_VERSION}.{MPI_ABI_SUBVERSION}, libmpi_abi.so.1")]);
-    let place = match coverage::find(library) {
-        Ok(path) => path.display().to_string(),
-        Err(reason) => reason,
-    };
-    table.row(["library", &place]);
+    table.row(["library", library]);
     table.text()
 }
 
@@ -135,6 +136,12 @@ mod tests {
 
     fn row(name: &str, default: &str, values: &str, meaning: &str) -> String {
         format!("| `{name}` | {} | {values} | {meaning} |", shown(default))
+    }
+
+    #[test]
+    fn a_library_that_is_not_there_is_not_told_of() {
+        assert!(overview(Some(Path::new("/nowhere"))).is_err_and(|reason| reason.contains("/nowhere")));
+        assert!(overview(None).is_ok());
     }
 
     #[test]

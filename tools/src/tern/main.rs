@@ -76,7 +76,7 @@ fn answer(command: TernCommand) -> Result<String, String> {
 
 fn about(topic: &Topic, library: Option<&Path>) -> Result<String, String> {
     match topic {
-        Topic::Overview => Ok(info::overview(library)),
+        Topic::Overview => info::overview(library),
         Topic::Protocols => protocols::list(),
         Topic::Collectives => collectives::list(),
         Topic::Coverage => coverage::list(library),
