@@ -73,7 +73,7 @@ fn beginnings(settings: &EngineSettings, limits: &Limits, zero_copy: usize) -> V
     let cases = [standard, synchronous].concat();
     let credits = settings.window_units() as usize * CREDIT_UNIT_BYTES;
     let all = [
-        (Beginning::Short, "short (T)", "header and payload; one cache line of shared memory"),
+        (Beginning::Short, "short (T)", "header and payload in one piece"),
         (Beginning::ShortSync, "short-sync (TA)", "as short; the receiver answers at the match"),
         (Beginning::Eager, "eager", "header and payload; unexpected-message buffer if no receive is posted"),
         (Beginning::ZeroCopy, "eager, zero-copy", "as eager, out of the sender's buffer"),
@@ -244,6 +244,12 @@ mod tests {
         let all =
             ["rendezvous-cooperative", "rendezvous-get (RTA)", "rendezvous-put (RAT)", "rendezvous-stream"];
         assert_eq!(names(&ALL)[4..8], all);
+    }
+
+    #[test]
+    fn no_step_is_that_of_one_transport_alone() {
+        let rows = table(&EngineSettings::default(), &ALL, 1 << 20);
+        assert!(rows.iter().all(|row| !row.steps.contains("shared memory")), "{rows:?}");
     }
 
     #[test]
