@@ -17,9 +17,11 @@ main() {
     check "the wrappers are one file" wrappers_are_one
     check "each wrapper answers --showme" wrappers_answer
     check "mpicc --version names Tern after the compiler" version_names_tern
+    check "mpifort knows gfortran by any name" knows_gfortran
     check "whoever asks a wrapper may stop reading" may_stop_reading
     check "mpirun, mpiexec and the wrappers have manual pages" has_pages
     check "each function of MPI has a manual page" has_function_pages
+    check "manual pages say what Fortran has, and what parameters are" pages_are_right
     check "manual pages declare functions as mpi.h does" declares_as_header
     check "shells complete tern, mpirun and mpiexec" has_completions
     check "notices name the crates inside with their licenses" has_notices
@@ -75,6 +77,14 @@ says() {
     esac
 }
 
+knows_gfortran() {
+    gfortran=$(command -v gfortran) || return 0
+    ln -sf "$gfortran" "$work/f77"
+    expected=$(MPIFORT_FC=gfortran "$prefix/bin/mpifort" -showme:compile | grep -c -- -fallow-argument-mismatch)
+    found=$(MPIFORT_FC=$work/f77 "$prefix/bin/mpifort" -showme:compile | grep -c -- -fallow-argument-mismatch)
+    [ "$expected" = "$found" ] || { echo "as gfortran: $expected, as f77: $found"; return 1; }
+}
+
 version_names_tern() {
     "$prefix/bin/mpicc" --version >"$work/version" || return 1
     cat "$work/version"
@@ -111,6 +121,32 @@ has_function_pages() {
 }
 
 # What the pages have of C between their header line and Fortran's or the end, in any order, is what the header declares.
+# Each line: a page, and words that it has, or after '!' has not.
+pages_are_right() {
+    while read -r page words; do
+        file=$prefix/share/man/man3/MPI_$page.3
+        case $words in
+        '! '*) ! grep -q -- "${words#! }" "$file" ;;
+        *) grep -q -- "$words" "$file" ;;
+        esac || { echo "MPI_$page: $words"; return 1; }
+    done <<'END'
+Op_create subroutine MPI_Op_create_c(user_fn
+Op_create takes functions whose counts are of the type MPI_Count
+Register_datarep ! displacement units
+Win_create displacement units of the type MPI_Aint
+Attr_get ! mpi_f08
+Keyval_create ! mpi_f08
+Aint_add integer(MPI_ADDRESS_KIND) function MPI_Aint_add(base, disp)
+F_sync_reg subroutine MPI_F_sync_reg(buf)
+Comm_toint ! MPI_SUCCESS
+Type_size number of bytes
+Get_elements_x number of elements
+Info_get_nkeys number of keys
+Psend_init number of partitions
+Type_create_darray number of processes in each dimension
+END
+}
+
 declares_as_header() {
     plain='s/\\-/-/g; s/\\e/\\/g'
     for page in "$prefix"/share/man/man3/MPI_*.3; do
