@@ -4,7 +4,7 @@ use std::fs;
 use std::io::{self, Write};
 use std::path::Path;
 
-use clap::{Command, CommandFactory};
+use clap::{Arg, Command, CommandFactory};
 use clap_complete::Shell;
 use clap_mangen::Man;
 
@@ -12,7 +12,7 @@ use crate::command::Tern;
 
 /// Writes `tern.1`, a page for each subcommand, and `mpirun.1`.
 pub(crate) fn write_pages(folder: &Path) -> Result<String, String> {
-    let mut tern = Tern::command();
+    let mut tern = tern();
     tern.build();
     let own = pages(&tern).into_iter().map(|(name, command)| {
         let page = page(command, &name);
@@ -28,13 +28,18 @@ pub(crate) fn write_pages(folder: &Path) -> Result<String, String> {
     Ok(written.concat())
 }
 
+/// The command without `help`, which has no page of its own.
+fn tern() -> Command {
+    Tern::command().disable_help_subcommand(true)
+}
+
 /// Names and commands: a page's name has its command's path with dashes, as git's have.
 fn pages(tern: &Command) -> Vec<(String, Command)> {
     let of_subcommand = |command: &Command| {
         (!command.is_hide_set()).then(|| (format!("tern-{}", command.get_name()), command.clone()))
     };
-    let all = tern.get_subcommands().filter(|command| command.get_name() != "help");
-    [("tern".to_owned(), tern.clone())].into_iter().chain(all.filter_map(of_subcommand)).collect()
+    let all = tern.get_subcommands().filter_map(of_subcommand);
+    [("tern".to_owned(), tern.clone())].into_iter().chain(all).collect()
 }
 
 fn manual(command: Command, name: &str) -> Man {
@@ -47,9 +52,24 @@ fn page(command: Command, name: &str) -> io::Result<Vec<u8>> {
     Ok(page)
 }
 
+/// An option whose other names are told behind its meaning: the page's generator leaves them out.
+fn with_other_names(arg: Arg) -> Arg {
+    let letters = arg.get_visible_short_aliases().unwrap_or_default();
+    let names = arg.get_visible_aliases().unwrap_or_default();
+    let letters = letters.iter().map(|letter| format!("-{letter}"));
+    let others: Vec<String> = letters.chain(names.iter().map(|name| format!("--{name}"))).collect();
+    match arg.get_help() {
+        Some(help) if !others.is_empty() => {
+            let help = format!("{help} (also {})", others.join(", "));
+            arg.help(help)
+        }
+        _ => arg,
+    }
+}
+
 /// Programs are separated by `:`, which a synopsis made from the options would not show.
 fn page_of_mpirun() -> io::Result<Vec<u8>> {
-    let manual = manual(tern_mpirun::command(), "mpirun");
+    let manual = manual(tern_mpirun::command().mut_args(with_other_names), "mpirun");
     let mut page = Vec::new();
     manual.render_title(&mut page)?;
     manual.render_name_section(&mut page)?;
@@ -74,16 +94,27 @@ mod tests {
 
     #[test]
     fn every_subcommand_has_a_page() {
-        let names: Vec<String> = pages(&Tern::command()).into_iter().map(|(name, _)| name).collect();
+        let mut built = tern();
+        built.build();
+        let names: Vec<String> = pages(&built).into_iter().map(|(name, _)| name).collect();
         let expected =
             ["tern", "tern-info", "tern-doctor", "tern-sim", "tern-tune", "tern-netpipe", "tern-completions"];
         assert_eq!(names, expected);
+        let overview = String::from_utf8(page(built, "tern").unwrap()).unwrap();
+        assert!(!overview.contains("tern\\-help"), "{overview}");
     }
 
     #[test]
     fn mpirun_has_a_page() {
         let page = String::from_utf8(page_of_mpirun().unwrap()).unwrap();
-        for words in [".TH MPIRUN 1", "mpirun [options] program", "rank\\-by", "SIGUSR1"] {
+        for words in [
+            ".TH MPIRUN 1",
+            "mpirun [options] program",
+            "rank\\-by",
+            "SIGUSR1",
+            "\\-\\-machinefile",
+            "\\-\\-perhost",
+        ] {
             assert!(page.contains(words), "{words}: {page}");
         }
     }
