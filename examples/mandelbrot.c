@@ -7,9 +7,11 @@
 // done takes tiles from the others by MPI_Fetch_and_op on their counters. Pixels go into the picture at rank 0 by
 // MPI_Put, with a datatype for the tile's place (MPI_Type_create_subarray). Each tile has a tint of its rank.
 #include "png.h"
+#include <errno.h>
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #define TILE 32 // pixels along a side
 #define DEPTH 2000
@@ -123,8 +125,13 @@ int main(int argc, char **argv) {
             printf("rank %d computed %d tiles of its own and %d of others\n", r, all[2 * r], all[2 * r + 1]);
             sum += all[2 * r] + all[2 * r + 1];
         }
-        printf("%d of %d tiles in %.2f s; the picture is in %s\n", sum, tiles, took, path);
-        if (sum != tiles || png_write(path, pixels, view.width, view.height) != 0) MPI_Abort(MPI_COMM_WORLD, 1);
+        printf("%d of %d tiles in %.2f s\n", sum, tiles, took);
+        if (sum != tiles) MPI_Abort(MPI_COMM_WORLD, 1);
+        if (png_write(path, pixels, view.width, view.height) != 0) {
+            fprintf(stderr, "mandelbrot: %s cannot be written: %s\n", path, strerror(errno));
+            MPI_Abort(MPI_COMM_WORLD, 1);
+        }
+        printf("the picture is in %s\n", path);
     }
     free(all);
     MPI_Win_free(&begun);
