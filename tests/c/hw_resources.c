@@ -1,4 +1,4 @@
-/* Hardware resources (MPI-5.0 sections 7.4.2 and 9.1.5): what MPI_Get_hw_resource_info tells, and communicators
+/* Hardware resources (MPI-5.0 sections 7.4.2 and 9.1.2): what MPI_Get_hw_resource_info tells, and communicators
  * by such a resource, by a process set, and by whichever divides the members.
  * ranks: 1 2 4
  */

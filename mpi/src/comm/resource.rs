@@ -1,4 +1,4 @@
-//! Hardware resources by which communicators are split (MPI 5.0 sections 7.4.2 and 9.1.5).
+//! Hardware resources by which communicators are split (MPI 5.0 sections 7.4.2 and 9.1.2).
 //!
 //! Resources have the names of hwloc's objects, with its name as the scheme. A process is restricted to one where it may run on
 //! processors of that one alone.

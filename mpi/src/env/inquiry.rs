@@ -25,14 +25,14 @@ entry! {
         Ok(())
     }
 
-    /// The name of this host (section 9.1.3).
+    /// The name of this host (section 9.1.2).
     safe fn MPI_Get_processor_name(name: OutText<'_>, resultlen: Out<'_, c_int>) {
         enter().engine()?;
         resultlen.set(name.store(&host_name(), MPI_MAX_PROCESSOR_NAME as usize));
         Ok(())
     }
 
-    /// The kinds of resources that this process may be restricted to (section 9.1.5). A kind is a
+    /// The kinds of resources that this process may be restricted to (section 9.1.2). A kind is a
     /// value for `mpi_hw_resource_type` of `MPI_Comm_split_type`.
     safe fn MPI_Get_hw_resource_info(hw_info: Out<'_, MPI_Info>) {
         hw_info.set(enter().new_info(resource::all())?);

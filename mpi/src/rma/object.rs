@@ -81,7 +81,7 @@ pub(crate) struct Window {
     pub reserved: Vec<Reservation>,
 }
 
-/// Values of the predefined attributes (section 12.2.7). The program gets their addresses, so they stay where they are.
+/// Values of the predefined attributes (section 12.2.6). The program gets their addresses, so they stay where they are.
 #[derive(Debug)]
 pub(crate) struct Constants {
     /// `MPI_WIN_BASE`.

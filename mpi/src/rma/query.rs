@@ -1,4 +1,4 @@
-//! What a window is: group, hints, name (MPI 5.0 sections 12.2.7, 7.8).
+//! What a window is: group, hints, name (MPI 5.0 sections 12.2.6, 12.2.7, 7.8).
 
 use crate::core::boundary::{Out, OutText};
 use crate::core::entry::entry;
