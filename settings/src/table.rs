@@ -62,7 +62,7 @@ const PROTOCOLS: Category = Category {
         },
         Variable {
             name: "TERN_GET_MIN",
-            meaning: "Smallest message in bytes that is not sent at once where the receiver can get it from the sender's memory.",
+            meaning: "Smallest message in bytes that is not sent at once where the receiver can get it from the sender's memory; without effect where messages go by cells (TERN_COPIES), unless TERN_RENDEZVOUS names a way.",
             values: Values::Number(
                 |all| all.engine.get_bytes_min as u64,
                 |all, bytes| all.engine.get_bytes_min = bytes as usize,
@@ -298,7 +298,7 @@ const SHARED_MEMORY: Category = Category {
         },
         Variable {
             name: "TERN_CELL_BYTES",
-            meaning: "Bytes of a cell, and so the longest message that is sent without asking.",
+            meaning: "Bytes of a cell. Where messages go by cells (TERN_COPIES), up to 8 of them are sent without asking, and up to 32 that have just come back; 4 elsewhere, and where ranks outnumber the cores.",
             values: Values::Number(
                 |all| all.transport.cell_bytes.into(),
                 |all, bytes| all.transport.cell_bytes = bytes,

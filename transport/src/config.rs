@@ -74,7 +74,7 @@ pub struct TransportConfig {
     pub ring_lines: u32,
     /// `TERN_CELLS`: cells of a rank.
     pub cells: u32,
-    /// `TERN_CELL_BYTES`: bytes of a cell, and so the longest message in the queue.
+    /// `TERN_CELL_BYTES`: bytes of a cell.
     pub cell_bytes: u32,
     /// `TERN_CMA`: `process_vm_readv` and `process_vm_writev` may be used where the system allows them.
     pub cma: bool,
