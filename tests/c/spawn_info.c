@@ -1,4 +1,5 @@
-/* What info keys say of the processes to be started (MPI-5.0 section 11.8.4): path, file, host, and Tern's hostfile.
+/* What info keys say of the processes to be started (MPI-5.0 sections 11.4.3 and 11.8.4): path, file, host, kinds of
+ * memory, and Tern's hostfile.
  * ranks: 1 2
  * timeout: 240
  * instances: default
@@ -8,19 +9,26 @@
 #include <limits.h>
 #include <unistd.h>
 
+static char kinds_there[MPI_MAX_INFO_VAL];
 static char folder[PATH_MAX], program[PATH_MAX], file[PATH_MAX + 32];
 
-/* What the children say: how many they are, and where they run. */
+/* What the children say: how many they are, where they run, and which kinds of memory they have. */
 static void child(MPI_Comm parent)
 {
-    char there[PATH_MAX];
+    char there[PATH_MAX], kinds[MPI_MAX_INFO_VAL] = "";
     int rank, size;
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &size);
     if (!getcwd(there, sizeof there)) there[0] = 0;
+    MPI_Info used;
+    int room = sizeof kinds, flag;
+    MUST(MPI_Comm_get_info(MPI_COMM_WORLD, &used));
+    MUST(MPI_Info_get_string(used, "mpi_memory_alloc_kinds", &room, kinds, &flag));
+    MPI_Info_free(&used);
     if (rank == 0) {
         MUST(MPI_Send(&size, 1, MPI_INT, 0, 1, parent));
         MUST(MPI_Send(there, (int)strlen(there) + 1, MPI_CHAR, 0, 2, parent));
+        MUST(MPI_Send(kinds, (int)strlen(kinds) + 1, MPI_CHAR, 0, 3, parent));
     }
     MPI_Comm_disconnect(&parent);
     MPI_Finalize();
@@ -37,6 +45,7 @@ static void starts(const char *command, MPI_Info info, int expected, const char 
         int size = 0;
         MUST(MPI_Recv(&size, 1, MPI_INT, 0, 1, inter, MPI_STATUS_IGNORE));
         MUST(MPI_Recv(there, sizeof there, MPI_CHAR, 0, 2, inter, MPI_STATUS_IGNORE));
+        MUST(MPI_Recv(kinds_there, sizeof kinds_there, MPI_CHAR, 0, 3, inter, MPI_STATUS_IGNORE));
         CHECK_EQ(size, expected);
         if (where) CHECK_STR(there, where);
     }
@@ -113,6 +122,20 @@ static void hosts(void)
     MPI_Info_free(&info);
 }
 
+/* Those that are asked for and that are there are named, and only to those who were started so. */
+static void kinds(void)
+{
+    MPI_Info info = info_of("mpi_memory_alloc_kinds", "system,no_such:kind,mpi:alloc_mem");
+    starts(program, info, 1, NULL);
+    if (check_rank == 0) {
+        CHECK(strstr(kinds_there, "system") && strstr(kinds_there, "mpi:alloc_mem"));
+        CHECK(!strstr(kinds_there, "no_such"));
+    }
+    MPI_Info_free(&info);
+    starts(program, MPI_INFO_NULL, 1, NULL);
+    if (check_rank == 0) CHECK(!strstr(kinds_there, "alloc_mem"));
+}
+
 int main(int argc, char **argv)
 {
     check_init(&argc, &argv);
@@ -128,6 +151,7 @@ int main(int argc, char **argv)
     paths(slash + 1);
     files(slash + 1);
     hosts();
+    kinds();
     if (check_rank == 0) unlink(file);
     return check_finish();
 }

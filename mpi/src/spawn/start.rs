@@ -18,6 +18,7 @@ use crate::core::entry::entry;
 use crate::core::error::{Error, Result, fail};
 use crate::core::process::{Process, enter, outside};
 use crate::env::hints::Info;
+use crate::env::memory_kinds;
 use crate::limits::CONNECT_S;
 
 entry! {
@@ -105,7 +106,8 @@ fn with_file(mut hints: Info) -> Result<Info> {
 
 /// The keys that the standard reserves, but for `soft`, which has been read, and `arch`, which is refused if it is not this one.
 fn reserved_hints(hints: &Info) -> Vec<(String, String)> {
-    hints.only(&["host", "hostfile", "wdir", "path", "arch", "mpi_initial_errhandler"]).entries
+    let reserved = ["host", "hostfile", "wdir", "path", "arch", "mpi_initial_errhandler", memory_kinds::KEY];
+    hints.only(&reserved).entries
 }
 
 fn spawn(

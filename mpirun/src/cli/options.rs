@@ -42,8 +42,6 @@ const TIMEOUT_VARIABLES: [&str; 2] = ["TERN_TIMEOUT", "MPIEXEC_TIMEOUT"];
 const INTERFACE_VARIABLE: &str = "TERN_INTERFACE";
 /// The variable by which ranks learn that they are to count.
 const STATS_VARIABLE: &str = "TERN_STATS";
-/// The variable by which ranks learn which kinds of memory their program asks for.
-const MEMORY_KINDS_VARIABLE: &str = "TERN_MEMORY_ALLOC_KINDS";
 
 /// No program was named.
 const NO_PROGRAM: &str = "which program is to be run? Try: mpirun -n 4 ./program, or mpirun --help";
@@ -242,7 +240,7 @@ fn apply(
             settings.stats = true;
             settings.environment.push((STATS_VARIABLE.into(), "1".into()));
         }
-        OptionKey::MemoryKinds => app.environment.push((MEMORY_KINDS_VARIABLE.into(), raw())),
+        OptionKey::MemoryKinds => app.environment.push(standard::memory_alloc_kinds(raw())),
         OptionKey::Mca => habits::mca(settings, name, &text(name, raw())?, &text(name, raw())?),
         OptionKey::NoEffect => settings.without_effect.push(dashed(name)),
         OptionKey::Remark(remark) => {

@@ -1,5 +1,5 @@
-//! Options that the standard gives to `mpiexec` and that need more than being noted: `-soft`, `-arch`, `-path` and
-//! `-initial-errhandler` (MPI 5.0 sections 11.5 and 11.8.4).
+//! Options that the standard gives to `mpiexec` and that need more than being noted: `-soft`, `-arch`, `-path`,
+//! `-initial-errhandler` and `-memory-alloc-kinds` (MPI 5.0 sections 11.4.3, 11.5 and 11.8.4).
 
 use std::env::consts::ARCH;
 use std::ffi::{OsStr, OsString};
@@ -14,7 +14,10 @@ use crate::watch::exit_cause::Refusal;
 /// The variable by which the ranks learn the error handler that is there from the start.
 pub(crate) const ERRHANDLER_VARIABLE: &str = "TERN_INITIAL_ERRHANDLER";
 
-/// Its values, as the standard names them.
+/// The variable by which the ranks learn which kinds of memory their program asks for.
+const MEMORY_KINDS_VARIABLE: &str = "TERN_MEMORY_ALLOC_KINDS";
+
+/// Values of the first one, as the standard names them.
 const ERRHANDLERS: [&str; 3] = ["mpi_errors_are_fatal", "mpi_errors_abort", "mpi_errors_return"];
 
 /// Other names of architectures.
@@ -77,6 +80,11 @@ pub(crate) fn check_architecture(name: &str) -> Result<(), Refusal> {
     Err(Refusal::usage(format!(
         "option --arch: there is no host with architecture '{name}', this one is {ARCH}"
     )))
+}
+
+/// The variable for `-memory-alloc-kinds`. The ranks find out which of these kinds are there.
+pub(crate) fn memory_alloc_kinds(kinds: OsString) -> (OsString, OsString) {
+    (MEMORY_KINDS_VARIABLE.into(), kinds)
 }
 
 /// The variable for `-initial-errhandler`.

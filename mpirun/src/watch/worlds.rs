@@ -15,7 +15,7 @@ use tern_job::pmi::{SPAWNED_VARIABLE, escape};
 use tern_job::process_end;
 use tern_job::spawn_request::{Program, SpawnRequest};
 
-use crate::cli::standard::{check_architecture, initial_errhandler};
+use crate::cli::standard::{check_architecture, initial_errhandler, memory_alloc_kinds};
 use crate::launch::watchdog::LAUNCHER_VARIABLE;
 use crate::output::files::Style;
 use crate::plan::{App, PlanSettings, StdinTo};
@@ -128,6 +128,7 @@ impl WorldOrders {
                 "hostfile" => self.hostfile = Some(value),
                 "arch" => check_architecture(&value)?,
                 "mpi_initial_errhandler" => app.environment.push(initial_errhandler(&value)?),
+                "mpi_memory_alloc_kinds" => app.environment.push(memory_alloc_kinds(value.into())),
                 _ => {}
             }
         }
