@@ -213,7 +213,9 @@ impl Arguments<'_> {
         let pointers =
             (0..count).map(|i| unsafe { *self.start.add(i) }).take_while(|pointer| !pointer.is_null());
         // SAFETY: by `Argument::from_c`, each is a C string.
-        pointers.map(|pointer| text::from_bytes(unsafe { CStr::from_ptr(pointer) }.to_bytes()).into_owned()).collect()
+        pointers
+            .map(|pointer| text::from_bytes(unsafe { CStr::from_ptr(pointer) }.to_bytes()).into_owned())
+            .collect()
     }
 }
 

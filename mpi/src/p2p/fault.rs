@@ -41,6 +41,14 @@ pub(crate) fn explain(fault: MessageFault, status: &Status) -> Box<Error> {
                 format!("the {from} has {bytes} bytes of {sent}, but the receive is for {wanted} ({why})"),
             )
         }
+        MessageFault::Transfer(TransferError::Os(number @ (libc::EPERM | libc::ENOSYS))) => fail(
+            MPI_ERR_OTHER,
+            format!(
+                "the {from} could not be copied: {}. The system let ranks copy each other's memory when the job began, and does not any more: \
+                 a rank has changed its user or what it may do since (setuid, PR_SET_DUMPABLE, seccomp). TERN_CMA=0 copies without it",
+                std::io::Error::from_raw_os_error(number)
+            ),
+        ),
         MessageFault::Transfer(TransferError::Os(number)) => fail(
             MPI_ERR_BUFFER,
             format!(

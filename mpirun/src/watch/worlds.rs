@@ -14,6 +14,7 @@ use std::os::unix::process::{CommandExt, ExitStatusExt};
 use tern_job::pmi::{SPAWNED_VARIABLE, escape};
 use tern_job::process_end;
 use tern_job::spawn_request::{Program, SpawnRequest};
+use tern_job::text;
 
 use crate::cli::standard::{check_architecture, initial_errhandler, memory_alloc_kinds};
 use crate::launch::watchdog::LAUNCHER_VARIABLE;
@@ -113,8 +114,8 @@ impl WorldOrders {
     fn add(&mut self, program: Program, hosts: &[String], asker: Option<&App>) -> Result<(), Refusal> {
         let mut app = App {
             count: Some(program.count),
-            program: program.command.into(),
-            arguments: program.arguments.into_iter().map(OsString::from).collect(),
+            program: text::to_os_string(&program.command),
+            arguments: program.arguments.iter().map(|argument| text::to_os_string(argument)).collect(),
             directory: asker.and_then(|asker| asker.directory.clone()),
             environment: asker.map(|asker| asker.environment.clone()).unwrap_or_default(),
             hosts: hosts.to_vec(),
@@ -123,8 +124,8 @@ impl WorldOrders {
         for (key, value) in program.hints {
             match key.as_str() {
                 "host" => app.hosts = value.split(',').map(|host| host.trim().to_owned()).collect(),
-                "wdir" => app.directory = Some(value.into()),
-                "path" => app.path = Some(value.into()),
+                "wdir" => app.directory = Some(text::to_os_string(&value).into()),
+                "path" => app.path = Some(text::to_os_string(&value)),
                 "hostfile" => self.hostfile = Some(value),
                 "arch" => check_architecture(&value)?,
                 "mpi_initial_errhandler" => app.environment.push(initial_errhandler(&value)?),

@@ -198,13 +198,14 @@ fn errno() -> i32 {
     std::io::Error::last_os_error().raw_os_error().unwrap_or(libc::EIO)
 }
 
-/// Whether this process may read the memory of `pid`, tried on its probe word.
+/// Whether this process may read and write the memory of `pid`, tried on its probe word, which stays what it is. A sandbox may forbid either
+/// call alone.
 pub fn probe(pid: u32, addr: u64) -> bool {
     let word = AtomicU64::new(0);
     // SAFETY: the word outlives the buffer, and nobody else uses it.
     let local = unsafe { UserBuf::contiguous(word.as_ptr().cast(), size_of::<u64>()) };
-    copy(CopyDirection::Read, pid, &local, 0, addr, size_of::<u64>()).is_ok()
-        && word.load(Ordering::Relaxed) == PROBE_WORD
+    let may = |direction| copy(direction, pid, &local, 0, addr, size_of::<u64>()).is_ok();
+    may(CopyDirection::Read) && word.load(Ordering::Relaxed) == PROBE_WORD && may(CopyDirection::Write)
 }
 
 /// Lets any process of this user read this one's memory, where the Yama security module would otherwise let only
