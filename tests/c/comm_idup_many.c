@@ -1,5 +1,5 @@
-/* MPI_Comm_idup waits for nobody, however many copies there are and however they descend from each other (MPI-5.0 sections 2.4
- * and 7.4.2), and messages stay on the copy on which they were sent.
+/* MPI_Comm_idup waits for nobody, however many copies there are and however they descend from each other (MPI-5.0
+ * sections 2.4 and 7.4.2), and messages stay on the copy on which they were sent.
  * ranks: 1 2 3
  */
 #include "check.h"

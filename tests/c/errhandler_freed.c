@@ -1,5 +1,5 @@
-/* Operations under way when their communicator is freed complete as if it were not, with its error handler (MPI-5.0 sections 7.4.3
- * and 9.3).
+/* Operations under way when their communicator is freed complete as if it were not, with its error handler (MPI-5.0
+ * sections 7.4.3 and 9.3).
  * ranks: 1 2 3
  */
 #include "check.h"

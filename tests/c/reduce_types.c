@@ -1,5 +1,5 @@
-/* Reductions of datatypes with gaps, with bytes before the first element, and with handles that are freed meanwhile (MPI 5.0
- * sections 5.1.9, 6.9).
+/* Reductions of datatypes with gaps, with bytes before the first element, and with handles that are freed meanwhile
+ * (MPI-5.0 sections 5.1.9 and 6.9).
  * ranks: 1 2 3 4
  */
 #include "check.h"

@@ -1,5 +1,5 @@
-/* Processes stay connected whose communicator was freed, whatever else is disconnected, and groups of processes that are gone
- * hold nobody up (MPI-5.0 sections 11.2.2, 11.8.2 and 11.10.4).
+/* Processes stay connected whose communicator was freed, whatever else is disconnected, and groups of processes that
+ * are gone hold nobody up (MPI-5.0 sections 11.2.2, 11.8.2 and 11.10.4).
  * ranks: 1 2
  * timeout: 120
  */

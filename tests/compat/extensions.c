@@ -1,5 +1,5 @@
 /* What Open MPI has and the standard does not: older names of persistent collectives, types of splits, datatypes that
- * no call takes, and the name by which programs know its library. The public header has them, this project's has not. */
+ * no call takes, and the name by which programs know its library. The public header has them, this project's not. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <mpi.h>

@@ -1,4 +1,4 @@
-/* Loads parts of a program that use MPI, and unloads them: "thread" by a thread that ends then, "two" one after the other. */
+/* Loads parts of a program that use MPI, and unloads them: "thread" by a thread that ends then, "two" by the first. */
 #include <dlfcn.h>
 #include <pthread.h>
 #include <stdio.h>
