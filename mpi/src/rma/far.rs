@@ -1,7 +1,7 @@
 //! Ranks that are reached by messages: what their windows need beside what `tern_engine::rma` does.
 
 use super::control::LockKind;
-use super::object::Window;
+use super::object::{FarLock, Window};
 use super::refused::refused;
 use crate::core::error::{Error, Result, fail};
 use crate::core::process::{LockGuard, Process, enter};
@@ -44,13 +44,21 @@ pub(crate) fn prepare(process: LockGuard, win: MPI_Win, rank: c_int) -> Result<L
             rank < window.size()
                 && window.is_far(rank)
                 && window.epoch.locks_all()
-                && !window.far_locked.contains(&rank)
+                && window.far_locks.get(&rank) != Some(&FarLock::Held)
         });
-    if !waits {
-        return Ok(process);
-    }
-    let mut process = lock(process, win, "MPI_Win_lock_all", rank as u32, LockKind::Shared)?;
-    process.window_mut(win)?.far_locked.insert(rank as u32);
+    if waits { lock_for_access(process, win, rank as u32) } else { Ok(process) }
+}
+
+/// Asks for the lock, unless another thread has done so: a target gives it once in an epoch. All of them wait until it is given.
+#[cold]
+fn lock_for_access(mut process: LockGuard, win: MPI_Win, rank: u32) -> Result<LockGuard> {
+    const CALL: &str = "MPI_Win_lock_all";
+    let is_asked = process.window_mut(win)?.far_locks.insert(rank, FarLock::Asked).is_some();
+    let mut process = match is_asked {
+        true => await_lock(process, win, CALL, rank)?,
+        false => lock(process, win, CALL, rank, LockKind::Shared)?,
+    };
+    process.window_mut(win)?.far_locks.insert(rank, FarLock::Held);
     Ok(process)
 }
 
@@ -64,6 +72,12 @@ pub(crate) fn lock(
 ) -> Result<LockGuard> {
     let Some(far) = process.window(win)?.far else { return Ok(process) };
     process.engine()?.synchronize(far, rank, Sync::Lock(kind));
+    await_lock(process, win, call, rank)
+}
+
+/// Waits for the lock of a rank, which has been asked for.
+fn await_lock(process: LockGuard, win: MPI_Win, call: &'static str, rank: u32) -> Result<LockGuard> {
+    let Some(far) = process.window(win)?.far else { return Ok(process) };
     wait::until(
         process,
         |process| waiting(process, win, call, format!("for the lock of rank {rank}")),
@@ -143,9 +157,9 @@ pub(crate) fn unlock(win: MPI_Win, call: &'static str, ranks: &[(u32, Option<Loc
 /// The same at the end of an epoch of `MPI_Win_lock_all`.
 pub(crate) fn unlock_all(win: MPI_Win) -> Result {
     let ranks = touched(win)?;
-    let locked = std::mem::take(&mut enter().window_mut(win)?.far_locked);
+    let locks = std::mem::take(&mut enter().window_mut(win)?.far_locks);
     let kinds: Vec<_> =
-        ranks.into_iter().map(|rank| (rank, locked.contains(&rank).then_some(LockKind::Shared))).collect();
+        ranks.into_iter().map(|rank| (rank, locks.contains_key(&rank).then_some(LockKind::Shared))).collect();
     if kinds.is_empty() { Ok(()) } else { unlock(win, "MPI_Win_unlock_all", &kinds) }
 }
 

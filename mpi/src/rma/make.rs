@@ -24,7 +24,7 @@ use crate::core::wait::{self, Waiting};
 use crate::env::hints::Info;
 use crate::env::inquiry::alignment;
 use crate::limits::MANY_BYTES_MIN;
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 use std::ffi::{c_int, c_void};
 use std::io;
 use std::ptr::null_mut;
@@ -515,7 +515,7 @@ fn make_in(
         epoch: Epoch::new(size),
         far: number,
         has_messages,
-        far_locked: BTreeSet::new(),
+        far_locks: BTreeMap::new(),
         watch: None,
         constants,
         together,

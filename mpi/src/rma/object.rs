@@ -11,7 +11,7 @@ use crate::core::handle::HandleKind;
 use crate::core::table::Table;
 use crate::env::hints::Info;
 use crate::limits::{FLUSHES_PER_LOOK, FLUSHES_PER_YIELD};
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 use std::ffi::{c_int, c_void};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -67,8 +67,8 @@ pub(crate) struct Window {
     pub far: Option<WindowId>,
     /// Some rank is reached by messages.
     pub has_messages: bool,
-    /// Ranks whose lock is held that are reached by messages, in an epoch of `MPI_Win_lock_all`.
-    pub far_locked: BTreeSet<u32>,
+    /// Locks of ranks that are reached by messages, in an epoch of `MPI_Win_lock_all`.
+    pub far_locks: BTreeMap<u32, FarLock>,
     /// What `TERN_CHECK=windows` remembers. A window that has it also has a number of the engine's.
     pub watch: Option<Box<WindowWatch>>,
     /// What the predefined attributes point to.
@@ -79,6 +79,15 @@ pub(crate) struct Window {
     /// What of the job's memory this rank gives back in the end.
     #[expect(dead_code, reason = "held, not read")]
     pub reserved: Vec<Reservation>,
+}
+
+/// The lock of a rank that is reached by messages.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum FarLock {
+    /// A thread has asked for it.
+    Asked,
+    /// The rank has given it.
+    Held,
 }
 
 /// Values of the predefined attributes (section 12.2.6). The program gets their addresses, so they stay where they are.
