@@ -153,12 +153,16 @@ impl ExposedWindow for RankPart {
         UserBuf::owned(basic.size())
     }
 
-    fn ticket(&self) -> u64 {
+    fn ticket(&self, _: LockKind) -> u64 {
         0
     }
 
     fn enter(&self, _: u64, _: LockKind, _: u32) -> bool {
         false
+    }
+
+    fn newest_epoch(&self) -> u64 {
+        0
     }
 
     fn leave(&self, _: LockKind) {}

@@ -19,6 +19,8 @@ pub enum LockKind {
     Shared,
     /// Alone.
     Exclusive,
+    /// With others, in an epoch of `MPI_Win_lock_all` across hosts, which has this number: the newer the larger.
+    All(u64),
 }
 
 /// Why a target does not do what an origin asks for.

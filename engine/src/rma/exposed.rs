@@ -23,9 +23,11 @@ pub trait ExposedWindow: Send {
     /// Puts `new` there if `compared` is there. What was there.
     fn swap(&self, there: &UserBuf, basic: Basic, compared: &UserBuf, new: &UserBuf) -> UserBuf;
     /// Takes a ticket for the lock.
-    fn ticket(&self) -> u64;
+    fn ticket(&self, kind: LockKind) -> u64;
     /// Whether it is the turn of a ticket; then the lock is held on behalf of `rank`.
     fn enter(&self, ticket: u64, kind: LockKind, rank: u32) -> bool;
+    /// The newest epoch of `MPI_Win_lock_all` that has had the lock.
+    fn newest_epoch(&self) -> u64;
     /// Gives the lock back.
     fn leave(&self, kind: LockKind);
     /// Tickets wait here for their turn, from now on or no longer.

@@ -22,17 +22,17 @@ impl<T: Transport> Engine<T> {
                 member.unasked = 0;
                 member.asked += 1;
             }
-            Sync::Lock(_) => member.granted = false,
+            Sync::Lock(_) => member.granted = None,
             // Nobody waits here, and others may do so.
             Sync::Post | Sync::Complete => self.transport.expect_more(peer, false),
         }
-        let extended = ExtendedHeader::EMPTY.with_id(window);
+        let extended = sync.append_to(ExtendedHeader::EMPTY.with_id(window));
         self.post(peer, OutboundRma::bare(HeaderKind::RmaSync, number, sync.tag(), extended));
     }
 
-    /// Whether the lock that was asked for has been given.
-    pub fn is_locked(&mut self, window: WindowId, rank: u32) -> bool {
-        self.with_member(window, rank, |member| member.granted).unwrap_or(true)
+    /// The newest epoch of `MPI_Win_lock_all` at a rank, once that has given the lock that it was asked for.
+    pub fn granted(&mut self, window: WindowId, rank: u32) -> Option<u64> {
+        self.with_member(window, rank, |member| member.granted).unwrap_or(Some(0))
     }
 
     /// Whether all accesses to a rank have left the buffers here and, unless only that is asked, are done there.
@@ -89,15 +89,13 @@ impl<T: Transport> Engine<T> {
             }
             !is_in
         });
-        let still = !window.applicants.is_empty();
+        let (still, newest) = (!window.applicants.is_empty(), exposed.newest_epoch());
         if !still {
             exposed.waits(false);
         }
+        let extended = ExtendedHeader::EMPTY.with(newest);
         for &(peer, number) in &granted {
-            self.post(
-                peer,
-                OutboundRma::bare(HeaderKind::RmaTold, number, TOLD_GRANTED, ExtendedHeader::EMPTY),
-            );
+            self.post(peer, OutboundRma::bare(HeaderKind::RmaTold, number, TOLD_GRANTED, extended));
         }
         if !granted.is_empty() {
             self.ring_waiters(id);
@@ -109,10 +107,9 @@ impl<T: Transport> Engine<T> {
 impl EngineCore {
     /// A rank synchronizes with this one.
     pub(crate) fn synchronized(&mut self, from: Peer, header: &Header, payload: &[u8]) {
-        let (Some(sync), Some(number)) = (Sync::from_tag(header.tag), ExtendedHeaderReader(payload).id())
-        else {
-            return;
-        };
+        let mut reader = ExtendedHeaderReader(payload);
+        let Some(number) = reader.id() else { return };
+        let Some(sync) = Sync::read(header.tag, &mut reader) else { return };
         let Some((id, member)) = self.rma.get().member(header.source, from) else { return };
         if member.landing > 0 {
             return member.deferred.push((sync, number.raw()));
@@ -143,7 +140,7 @@ impl EngineCore {
             Sync::Lock(kind) => {
                 member.applies = true;
                 exposed.waits(true);
-                window.applicants.push(Applicant { peer: from, kind, ticket: exposed.ticket(), number });
+                window.applicants.push(Applicant { peer: from, kind, ticket: exposed.ticket(kind), number });
                 // One look is enough for all.
                 if window.applicants.len() == 1 {
                     self.actions.push_back(Action::Grant { window: id });
@@ -184,7 +181,7 @@ impl EngineCore {
                     member.fault = Some(AccessFault::Refused(refused));
                 }
             }
-            TOLD_GRANTED => member.granted = true,
+            TOLD_GRANTED => member.granted = Some(reader.number().unwrap_or(0)),
             _ => return,
         }
         self.completions += 1;

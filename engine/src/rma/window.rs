@@ -127,8 +127,8 @@ pub(crate) struct WindowMember {
     /// Acknowledgements that were asked for, and those that have come.
     pub asked: u64,
     pub answered: u64,
-    /// The lock that was asked for has been given.
-    pub granted: bool,
+    /// The lock that was asked for has been given: the newest epoch of `MPI_Win_lock_all` that has had it.
+    pub granted: Option<u64>,
     pub fault: Option<AccessFault>,
     // It accesses this rank's memory.
     pub rank: u32,

@@ -9,7 +9,7 @@
 //! | swap | window | first byte | type | receiver's request, what is compared, what is new |
 //! | open | window | | 1 to write | displacement, elements, place of the layout |
 //! | layout | place, bytes in all | offset | | a part of the description |
-//! | sync | window | | what | the sender's number of the window |
+//! | sync | window | | what | the sender's number of the window, then that of an epoch if there is one |
 //! | told | window | | what | what it is about |
 //!
 //! The window is the receiver's number of it. With [`FLAG_OPENED`], the first byte is one of the packed bytes that the last open
@@ -32,7 +32,7 @@ pub const SWAP_NUMBERS_BYTES: usize = 8;
 
 /// A told message: all accesses until the question are done. It holds what was refused, if anything was.
 pub const TOLD_DONE: i32 = 1;
-/// A told message: the lock is held now.
+/// A told message: the lock is held now. It has the newest epoch that has had it.
 pub const TOLD_GRANTED: i32 = 2;
 /// A told message: begins with the request that gets nothing. What was refused follows.
 pub const TOLD_REFUSED: i32 = 3;
@@ -89,11 +89,21 @@ impl Sync {
             Sync::Lock(LockKind::Exclusive) => 5,
             Sync::Unlock(LockKind::Shared) => 6,
             Sync::Unlock(LockKind::Exclusive) => 7,
+            Sync::Lock(LockKind::All(_)) => 8,
+            Sync::Unlock(LockKind::All(_)) => 9,
         }
     }
 
-    /// From a tag.
-    pub fn from_tag(tag: i32) -> Option<Sync> {
+    /// Appends to an extended header what the tag does not say.
+    pub fn append_to(self, extended: ExtendedHeader) -> ExtendedHeader {
+        match self {
+            Sync::Lock(LockKind::All(epoch)) | Sync::Unlock(LockKind::All(epoch)) => extended.with(epoch),
+            _ => extended,
+        }
+    }
+
+    /// From a tag and what follows.
+    pub fn read(tag: i32, reader: &mut ExtendedHeaderReader<'_>) -> Option<Sync> {
         Some(match tag {
             1 => Sync::Flush,
             2 => Sync::Post,
@@ -102,6 +112,8 @@ impl Sync {
             5 => Sync::Lock(LockKind::Exclusive),
             6 => Sync::Unlock(LockKind::Shared),
             7 => Sync::Unlock(LockKind::Exclusive),
+            8 => Sync::Lock(LockKind::All(reader.number()?)),
+            9 => Sync::Unlock(LockKind::All(reader.number()?)),
             _ => return None,
         })
     }
@@ -120,8 +132,14 @@ mod tests {
                 assert_eq!(Combination::from_tag(both.tag()), fits.then_some(both), "{op} of {basic}");
             }
         }
-        let all = (0..10).filter_map(Sync::from_tag);
-        assert!(all.clone().all(|sync| Sync::from_tag(sync.tag()) == Some(sync)) && all.count() == 7);
+        let epoch = ExtendedHeader::EMPTY.with(5);
+        let all = (0..12).filter_map(|tag| Sync::read(tag, &mut ExtendedHeaderReader(epoch.bytes())));
+        assert_eq!(all.clone().count(), 9);
+        for sync in all {
+            let extended = sync.append_to(ExtendedHeader::EMPTY);
+            assert_eq!(Sync::read(sync.tag(), &mut ExtendedHeaderReader(extended.bytes())), Some(sync));
+        }
+        assert_eq!(Sync::read(8, &mut ExtendedHeaderReader(&[])), None);
         let read = |numbers: [u64; 2]| {
             let extended = numbers.into_iter().fold(ExtendedHeader::EMPTY, ExtendedHeader::with);
             RefusedAccess::read(&mut ExtendedHeaderReader(extended.bytes()))

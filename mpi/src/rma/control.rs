@@ -10,16 +10,21 @@ use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 pub(super) use tern_engine::rma::LockKind;
 use tern_mem::UserBuf;
 use tern_shm::SharedRange;
+use tern_shm::epoch_lock::EpochLock;
 use tern_shm::errand::ErrandLine;
 use tern_shm::turns::{self, AllLocked, Marked, TurnLock};
 
 // The lock: see `TurnLock`.
 const LINE: usize = 0;
 const LEFT: usize = 8;
+/// The lock that epochs of `MPI_Win_lock_all` share: see `EpochLock`.
+const EPOCHS: usize = 16;
 /// Rank of the writer, and one: for reports.
 const HOLDER: usize = 24;
 /// Ranks that wait for the lock, by themselves or for others.
 const WAITERS: usize = 32;
+/// The newest epoch of them.
+const NEWEST_EPOCH: usize = 40;
 /// Held while elements are combined that the processor cannot combine by one instruction, or many at once.
 const ELEMENTS: usize = 64;
 /// Not zero while many elements here are combined at once.
@@ -55,6 +60,8 @@ pub(crate) struct WindowControl {
     range: SharedRange,
     size: u32,
     is_dynamic: bool,
+    /// Ranks of the window are of several hosts: epochs of `MPI_Win_lock_all` take each lock by `EpochLock`, and marks do not count.
+    spans_hosts: bool,
     /// Where the stage begins, in a window that has one.
     stage: Option<usize>,
 }
@@ -102,7 +109,12 @@ impl WindowControl {
     /// The words at the beginning of a range, in a window of `size` ranks.
     pub(crate) fn new(range: SharedRange, size: u32, is_dynamic: bool) -> WindowControl {
         assert!(!range.at(0, WindowControl::bytes(size, is_dynamic)).is_null());
-        WindowControl { range, size, is_dynamic, stage: None }
+        WindowControl { range, size, is_dynamic, spans_hosts: false, stage: None }
+    }
+
+    /// The same in a window whose ranks are of several hosts.
+    pub(crate) fn spanning(self) -> WindowControl {
+        WindowControl { spans_hosts: true, ..self }
     }
 
     /// The same with a stage of [`STAGE_BYTES`] from this byte of the range on.
@@ -113,7 +125,14 @@ impl WindowControl {
 
     /// In place of the words of a rank of another host, which are not reached from here.
     pub(crate) fn elsewhere(size: u32) -> WindowControl {
-        WindowControl { range: SharedRange::none(), size, is_dynamic: false, stage: None }
+        let range = SharedRange::none();
+        WindowControl { range, size, is_dynamic: false, spans_hosts: true, stage: None }
+    }
+
+    /// Whether ranks of the window are of several hosts.
+    #[inline(always)]
+    pub(crate) fn spans_hosts(&self) -> bool {
+        self.spans_hosts
     }
 
     /// Whether the words are reached from here.
@@ -150,10 +169,22 @@ impl WindowControl {
         TurnLock { line: self.word(LINE), left: self.word(LEFT) }
     }
 
+    fn epochs(&self) -> EpochLock<'_> {
+        EpochLock { state: self.word(EPOCHS), newest: self.word(NEWEST_EPOCH) }
+    }
+
     /// Takes a ticket for the lock.
     #[inline]
-    pub(crate) fn ticket(&self) -> u64 {
-        self.turns().ticket()
+    pub(crate) fn ticket(&self, kind: LockKind) -> u64 {
+        match kind {
+            LockKind::All(_) => self.epochs().wait(),
+            LockKind::Shared | LockKind::Exclusive => self.turns().ticket(),
+        }
+    }
+
+    /// The newest epoch of `MPI_Win_lock_all` that has had the lock, in a window of several hosts.
+    pub(crate) fn newest_epoch(&self) -> u64 {
+        self.epochs().newest()
     }
 
     /// Whether it is the turn of a ticket; then the lock is held. `all` are the words of all ranks.
@@ -161,6 +192,10 @@ impl WindowControl {
     pub(crate) fn enter(&self, all: &[WindowControl], ticket: u64, kind: LockKind, me: u32) -> bool {
         match kind {
             LockKind::Shared => self.turns().reads(ticket),
+            LockKind::All(epoch) => self.epochs().enters(epoch, ticket),
+            LockKind::Exclusive if self.spans_hosts => {
+                self.turns().writes(ticket) && self.epochs().writes() && self.is_held_by(me)
+            }
             // Some rank may hold all locks by its mark.
             LockKind::Exclusive => self.turns().writes(ticket) && are_unmarked(all) && self.is_held_by(me),
         }
@@ -171,6 +206,9 @@ impl WindowControl {
     pub(crate) fn enter_at_once(&self, all: &[WindowControl], kind: LockKind, me: u32) -> bool {
         match kind {
             LockKind::Shared => self.turns().reads_at_once(),
+            LockKind::All(epoch) => self.epochs().enters_at_once(epoch),
+            // It takes two locks, of which the first cannot be given back.
+            LockKind::Exclusive if self.spans_hosts => false,
             LockKind::Exclusive => are_unmarked(all) && self.turns().writes_at_once() && self.is_held_by(me),
         }
     }
@@ -215,8 +253,13 @@ impl WindowControl {
     pub(crate) fn leave(&self, kind: LockKind) {
         match kind {
             LockKind::Shared => self.turns().end_reading(),
+            LockKind::All(_) => self.epochs().end_epoch(),
             LockKind::Exclusive => {
                 self.word(HOLDER).store(0, Ordering::Relaxed);
+                // Epochs that wait come in before the next writer has its turn.
+                if self.spans_hosts {
+                    self.epochs().end_writing();
+                }
                 self.turns().end_writing();
             }
         }
@@ -455,7 +498,7 @@ mod tests {
     fn who_comes_first_enters_first_and_readers_together() {
         use LockKind::*;
         let control = control(4);
-        let tickets: Vec<u64> = (0..4).map(|_| control.ticket()).collect();
+        let tickets: Vec<u64> = (0..4).map(|_| control.ticket(Shared)).collect();
         // Two readers, a writer, a reader.
         assert!(!tries(&control, tickets[1], Shared), "the first one has not entered");
         assert!(tries(&control, tickets[0], Shared) && tries(&control, tickets[1], Shared));
@@ -469,8 +512,30 @@ mod tests {
         control.leave(Exclusive);
         assert!(tries(&control, tickets[3], Shared) && control.holder().is_none());
         control.leave(Shared);
-        let last = control.ticket();
+        let last = control.ticket(Exclusive);
         assert!(tries(&control, last, Exclusive));
+    }
+
+    #[test]
+    fn epochs_of_several_hosts_pass_a_writer_that_waits() {
+        use LockKind::*;
+        let control = control(4).spanning();
+        let all = std::slice::from_ref(&control);
+        assert!(control.enter_at_once(all, All(3), 0) && control.enter_at_once(all, Shared, 1));
+        assert!(!control.enter_at_once(all, Exclusive, 2));
+        let writer = control.ticket(Exclusive);
+        assert!(!tries(&control, writer, Exclusive));
+        control.leave(Shared);
+        assert!(!tries(&control, writer, Exclusive), "the epoch is still inside");
+        assert!(control.enter_at_once(all, All(2), 1) && !control.enter_at_once(all, All(4), 1));
+        let newer = control.ticket(All(4));
+        assert!(!tries(&control, newer, All(4)) && control.newest_epoch() == 3);
+        control.leave(All(3));
+        control.leave(All(2));
+        assert!(tries(&control, writer, Exclusive) && control.holder() == Some(3));
+        assert!(!tries(&control, newer, All(4)) && !control.enter_at_once(all, Shared, 1));
+        control.leave(Exclusive);
+        assert!(tries(&control, newer, All(4)) && control.enter_at_once(all, Shared, 1));
     }
 
     #[test]
@@ -481,7 +546,7 @@ mod tests {
             for _ in 0..2_000 {
                 let all = std::slice::from_ref(&control);
                 if !control.enter_at_once(all, LockKind::Exclusive, me) {
-                    let ticket = control.ticket();
+                    let ticket = control.ticket(LockKind::Exclusive);
                     while !control.enter(all, ticket, LockKind::Exclusive, me) {
                         std::thread::yield_now();
                     }

@@ -54,8 +54,8 @@ pub(crate) enum AllTaken {
     Unchecked,
     /// By a mark.
     Marked,
-    /// One by one.
-    Each,
+    /// One by one, in this way. Those of other hosts are taken so when they are accessed.
+    Each(LockKind),
 }
 
 impl Epoch {
@@ -151,9 +151,13 @@ impl Epoch {
         ))
     }
 
-    /// Whether the epoch of `MPI_Win_lock_all` is open, with locks.
-    pub(crate) fn locks_all(&self) -> bool {
-        self.lock_all.is_some_and(|taken| taken != AllTaken::Unchecked)
+    /// How the epoch of `MPI_Win_lock_all` that is open takes each lock, if it does so one by one.
+    #[inline]
+    pub(crate) fn locks_each(&self) -> Option<LockKind> {
+        match self.lock_all {
+            Some(AllTaken::Each(kind)) => Some(kind),
+            _ => None,
+        }
     }
 
     /// A fence comes; `succeeds`, accesses may follow it. Whether some came before it.

@@ -129,12 +129,16 @@ impl ExposedWindow for Exposure {
         old
     }
 
-    fn ticket(&self) -> u64 {
-        self.own().ticket()
+    fn ticket(&self, kind: LockKind) -> u64 {
+        self.own().ticket(kind)
     }
 
     fn enter(&self, ticket: u64, kind: LockKind, rank: u32) -> bool {
         self.own().enter(&self.controls, ticket, kind, rank)
+    }
+
+    fn newest_epoch(&self) -> u64 {
+        self.own().newest_epoch()
     }
 
     fn leave(&self, kind: LockKind) {

@@ -39,24 +39,29 @@ pub(crate) fn begun(begun: std::result::Result<Option<RequestId>, CannotBegin>) 
 #[inline]
 pub(crate) fn prepare(process: LockGuard, win: MPI_Win, rank: c_int) -> Result<LockGuard> {
     let window = process.window(win)?;
-    let waits = window.far.is_some()
+    let may_lack = window.far.is_some()
         && u32::try_from(rank).is_ok_and(|rank| {
             rank < window.size()
-                && window.is_far(rank)
-                && window.epoch.locks_all()
+                && window.locks_by_message(rank)
                 && window.far_locks.get(&rank) != Some(&FarLock::Held)
         });
-    if waits { lock_for_access(process, win, rank as u32) } else { Ok(process) }
+    if !may_lack {
+        return Ok(process);
+    }
+    match window.epoch.locks_each() {
+        Some(kind) => lock_for_access(process, win, rank as u32, kind),
+        None => Ok(process),
+    }
 }
 
 /// Asks for the lock, unless another thread has done so: a target gives it once in an epoch. All of them wait until it is given.
 #[cold]
-fn lock_for_access(mut process: LockGuard, win: MPI_Win, rank: u32) -> Result<LockGuard> {
+fn lock_for_access(mut process: LockGuard, win: MPI_Win, rank: u32, kind: LockKind) -> Result<LockGuard> {
     const CALL: &str = "MPI_Win_lock_all";
     let is_asked = process.window_mut(win)?.far_locks.insert(rank, FarLock::Asked).is_some();
     let mut process = match is_asked {
         true => await_lock(process, win, CALL, rank)?,
-        false => lock(process, win, CALL, rank, LockKind::Shared)?,
+        false => lock(process, win, CALL, rank, kind)?,
     };
     process.window_mut(win)?.far_locks.insert(rank, FarLock::Held);
     Ok(process)
@@ -78,12 +83,14 @@ pub(crate) fn lock(
 /// Waits for the lock of a rank, which has been asked for.
 fn await_lock(process: LockGuard, win: MPI_Win, call: &'static str, rank: u32) -> Result<LockGuard> {
     let Some(far) = process.window(win)?.far else { return Ok(process) };
-    wait::until(
+    let newest = wait::until(
         process,
         |process| waiting(process, win, call, format!("for the lock of rank {rank}")),
-        |process| process.engine_mut()?.is_locked(far, rank).then_some(()),
+        |process| process.engine_mut()?.granted(far, rank),
     );
-    Ok(enter())
+    let mut process = enter();
+    process.window_mut(win)?.know_epoch(newest);
+    Ok(process)
 }
 
 /// Waits until accesses to ranks are done, here or there.
@@ -155,11 +162,11 @@ pub(crate) fn unlock(win: MPI_Win, call: &'static str, ranks: &[(u32, Option<Loc
 }
 
 /// The same at the end of an epoch of `MPI_Win_lock_all`.
-pub(crate) fn unlock_all(win: MPI_Win) -> Result {
+pub(crate) fn unlock_all(win: MPI_Win, each: Option<LockKind>) -> Result {
     let ranks = touched(win)?;
     let locks = std::mem::take(&mut enter().window_mut(win)?.far_locks);
     let kinds: Vec<_> =
-        ranks.into_iter().map(|rank| (rank, locks.contains_key(&rank).then_some(LockKind::Shared))).collect();
+        ranks.into_iter().map(|rank| (rank, each.filter(|_| locks.contains_key(&rank)))).collect();
     if kinds.is_empty() { Ok(()) } else { unlock(win, "MPI_Win_unlock_all", &kinds) }
 }
 

@@ -22,13 +22,13 @@ pub(super) fn take_lock(
     if control.enter_at_once(&window.controls, kind, me) {
         return;
     }
-    let ticket = control.ticket();
+    let ticket = control.ticket(kind);
     if !control.enter(&window.controls, ticket, kind, me) {
         let controls = window.controls.clone();
         process = wait_for_lock(process, win, call, (&controls, target), (ticket, kind));
     }
     // Another reader may wait behind this one.
-    if let (LockKind::Shared, Ok(window)) = (kind, process.window(win)) {
+    if let (LockKind::Shared | LockKind::All(_), Ok(window)) = (kind, process.window(win)) {
         wake_waiters(&process, window, target);
     }
 }

@@ -133,7 +133,7 @@ fn lock_longer(lock_type: c_int, rank: c_int, assert: c_int, win: MPI_Win) -> Re
     window.epoch.may_lock(target)?;
     let taken = assert & MPI_MODE_NOCHECK == 0;
     window.epoch.lock(target, kind, taken);
-    if taken && window.is_far(target) {
+    if taken && window.locks_by_message(target) {
         far::lock(process, win, "MPI_Win_lock", target, kind)?;
     } else if taken {
         take_lock(process, win, "MPI_Win_lock", target, kind);
@@ -153,25 +153,35 @@ fn lock_all_longer(assert: c_int, win: MPI_Win) -> Result {
         window.epoch.lock_all(AllTaken::Unchecked);
         return Ok(());
     }
-    let entered = window.controls[window.me as usize].enter_all(&window.controls);
+    let entered = enter_all(window);
     if entered == AllEntered::Held {
         window.epoch.lock_all(AllTaken::Marked);
         return Ok(());
     }
-    window.epoch.lock_all(AllTaken::Each);
+    let kind = window.begin_lock_all();
+    window.epoch.lock_all(AllTaken::Each(kind));
     let size = window.size();
     if entered == AllEntered::GaveWay {
         wake_all_later(&process, win);
     }
     for target in 0..size {
         // That of a rank of another host is taken when it is accessed.
-        if process.window(win)?.is_far(target) {
+        if process.window(win)?.locks_by_message(target) {
             continue;
         }
-        take_lock(process, win, "MPI_Win_lock_all", target, LockKind::Shared);
+        take_lock(process, win, "MPI_Win_lock_all", target, kind);
         process = enter();
+        let window = process.window_mut(win)?;
+        window.know_epoch(window.controls[target as usize].newest_epoch());
     }
     Ok(())
+}
+
+/// Takes the locks of all ranks by a mark, in a window of one host. In one of several hosts an epoch waits for locks of other hosts while
+/// it holds those of this one. A mark says nothing of its age, which decides who passes whom: see `EpochLock`.
+fn enter_all(window: &Window) -> AllEntered {
+    let own = &window.controls[window.me as usize];
+    if own.spans_hosts() { AllEntered::Never } else { own.enter_all(&window.controls) }
 }
 
 /// Any other `MPI_Win_unlock`.
@@ -201,17 +211,22 @@ fn unlock_all_longer(win: MPI_Win) -> Result {
         watched = watch::end(win, "MPI_Win_unlock_all", ended, Done::There);
         process = enter();
     }
+    let each = if let AllTaken::Each(kind) = taken { Some(kind) } else { None };
+    if process.window(win)?.far.is_some() {
+        drop(process);
+        watched = far::unlock_all(win, each).and(watched);
+        process = enter();
+    }
     let window = process.window(win)?;
-    let size = if taken == AllTaken::Each { window.size() } else { 0 };
-    for target in (0..size).filter(|target| !window.is_far(*target)) {
-        window.controls[target as usize].leave(LockKind::Shared);
+    for target in (0..window.size()).filter(|target| !window.locks_by_message(*target)) {
+        let Some(kind) = each else { break };
+        window.controls[target as usize].leave(kind);
         wake_waiters(&process, window, target);
     }
     if taken == AllTaken::Marked && window.controls[window.me as usize].leave_all(&window.controls) {
         wake_all_later(&process, win);
     }
-    drop(process);
-    far::unlock_all(win).and(watched)
+    watched
 }
 
 /// `MPI_Win_unlock` of a rank whose memory is not mapped here, or is watched.
@@ -221,12 +236,19 @@ fn unlock_apart(win: MPI_Win, target: u32, taken: Option<LockKind>) -> Result {
     // What comes after may not meet this rank's accesses any more.
     let watched =
         watch::end(win, CALL, EndedAccesses { ends: AccessEnd::Flush, target: Some(target) }, Done::There);
-    let process = enter();
-    if process.window(win)?.is_far(target) {
-        drop(process);
-        return far::unlock(win, CALL, &[(target, taken)]).and(watched);
+    let (is_far, by_message) = {
+        let process = enter();
+        let window = process.window(win)?;
+        (window.is_far(target), window.locks_by_message(target))
+    };
+    let completed = match is_far {
+        true => far::unlock(win, CALL, &[(target, taken.filter(|_| by_message))]).and(watched),
+        false => watched,
+    };
+    match by_message {
+        true => completed,
+        false => give_back(&enter(), win, target, taken).and(completed),
     }
-    give_back(&process, win, target, taken).and(watched)
 }
 
 /// Leaves the lock of a rank whose words are mapped here, if it was taken.

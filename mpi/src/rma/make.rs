@@ -516,6 +516,7 @@ fn make_in(
         far: number,
         has_messages,
         far_locks: BTreeMap::new(),
+        newest_epoch: 0,
         watch: None,
         constants,
         together,
@@ -665,6 +666,7 @@ fn map_controls(
     let size = all.len() as u32;
     let bytes_of = |told: &WindowIntroduction| range_bytes(size, (told.align, told.bytes), (memory, flavor));
     let near = || all.iter().filter(|told| told.host == host);
+    let spans_hosts = near().count() < all.len();
     let span = span_of(near().map(|told| (told.place, bytes_of(told) as u64, told.align)));
     let refused = |error: io::Error| no_memory(near().map(|told| told.bytes).sum(), &error);
     let whole = match span {
@@ -682,6 +684,7 @@ fn map_controls(
                 .map_err(|error| no_memory(told.bytes, &error))?,
         };
         let control = WindowControl::new(range, size, flavor == MPI_WIN_FLAVOR_DYNAMIC);
+        let control = if spans_hosts { control.spanning() } else { control };
         Ok(match has_stage(flavor) {
             true => control.with_stage(stage_at(words_of(size, told.align, flavor))),
             false => control,

@@ -1,6 +1,6 @@
 //! Windows: the object behind a handle (MPI 5.0 section 12.2).
 
-use super::control::WindowControl;
+use super::control::{LockKind, WindowControl};
 use super::epoch::Epoch;
 use super::errand::{ErrandAction, ErrandHabit, ErrandOwner};
 use crate::check::windows::WindowWatch;
@@ -69,6 +69,8 @@ pub(crate) struct Window {
     pub has_messages: bool,
     /// Locks of ranks that are reached by messages, in an epoch of `MPI_Win_lock_all`.
     pub far_locks: BTreeMap<u32, FarLock>,
+    /// The newest epoch of `MPI_Win_lock_all` of which this rank knows, in a window of several hosts.
+    pub newest_epoch: u64,
     /// What `TERN_CHECK=windows` remembers. A window that has it also has a number of the engine's.
     pub watch: Option<Box<WindowWatch>>,
     /// What the predefined attributes point to.
@@ -213,6 +215,26 @@ impl Window {
     #[inline]
     pub(crate) fn is_far(&self, rank: u32) -> bool {
         self.targets[rank as usize].route == MemoryRoute::Message
+    }
+
+    /// Whether the lock of a rank is asked for by messages. That of a rank of this host is taken even where its memory is not reached.
+    #[inline]
+    pub(crate) fn locks_by_message(&self, rank: u32) -> bool {
+        !self.controls[rank as usize].is_here()
+    }
+
+    /// The next epoch of `MPI_Win_lock_all`: how it takes each lock.
+    pub(crate) fn begin_lock_all(&self) -> LockKind {
+        match self.controls[self.me as usize].spans_hosts() {
+            // A peer may say what it likes.
+            true => LockKind::All(self.newest_epoch.saturating_add(1)),
+            false => LockKind::Shared,
+        }
+    }
+
+    /// This rank knows of an epoch now.
+    pub(crate) fn know_epoch(&mut self, epoch: u64) {
+        self.newest_epoch = self.newest_epoch.max(epoch);
     }
 
     /// Whether accesses to a rank are done when their calls return, and nobody watches. A window without a number of the engine's has no

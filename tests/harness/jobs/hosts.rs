@@ -74,7 +74,7 @@ fn two_hosts(jobs: &Jobs<'_>) -> Verdict {
 /// Ranks that share memory, and ranks that messages reach, in one window.
 fn windows(jobs: &Jobs<'_>) -> Verdict {
     let programs = ["rma_windows", "rma_random", "rma_accumulate", "rma_epochs", "rma_errors", "rma_passive"];
-    for program in programs.into_iter().chain(["rma_threads"]) {
+    for program in programs.into_iter().chain(["rma_lock_all", "rma_threads"]) {
         for (hosts, by) in [("a:2,b:2", "node"), ("a:3,b:1", "slot"), ("a:1,b:1", "slot")] {
             let mut command = mpirun(jobs, hosts);
             expect_code(&run_command(command.args(["--map-by", by]).arg(jobs.conformance(program)?))?, 0)?;

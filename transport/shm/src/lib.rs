@@ -19,6 +19,7 @@
 #![cfg_attr(loom, allow(dead_code, unreachable_pub))]
 
 mod bell_words;
+pub mod epoch_lock;
 pub mod errand;
 mod flag;
 mod hints;
