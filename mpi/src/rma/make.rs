@@ -389,7 +389,9 @@ impl WindowReach {
         let is_far = |peer| process.is_foreign(peer) || process.host_of(peer) != own;
         let spans = group.size() > 1 && (apart || group.members().any(is_far));
         let of_program = matches!(flavor, MPI_WIN_FLAVOR_CREATE | MPI_WIN_FLAVOR_DYNAMIC) && group.size() > 1;
-        let host = if apart { u64::from(process.own_peer()) << 32 | 1 << 63 } else { host.into() };
+        // Processes of several worlds have the same rank each in its own one.
+        let me = group.rank_of(process.own_peer()).unwrap_or_default();
+        let host = if apart { u64::from(me) << 32 | 1 << 63 } else { host.into() };
         let needs_messages = (spans && flavor != MPI_WIN_FLAVOR_SHARED) || of_program || is_watched;
         WindowReach { host, needs_messages, by_kernel }
     }
