@@ -41,6 +41,23 @@ static void ranges(void)
     MUST(MPI_Win_fence(MPI_MODE_NOSUCCEED, win));
 }
 
+/* The int form of a question with an answer that is too large for it. */
+static void units(void)
+{
+    MPI_Win other;
+    char memory[64];
+    MPI_Aint bytes, unit = (MPI_Aint)1 << 33, found = 0;
+    int small = 0, flag = 0, *attribute = NULL;
+    void *base;
+    MUST(MPI_Win_create_c(memory, sizeof memory, unit, MPI_INFO_NULL, MPI_COMM_WORLD, &other));
+    MUST(MPI_Win_set_errhandler(other, MPI_ERRORS_RETURN));
+    MUST(MPI_Win_shared_query_c(other, check_rank, &bytes, &found, &base));
+    CHECK(found == unit);
+    CHECK_ERROR(MPI_Win_shared_query(other, check_rank, &bytes, &small, &base), MPI_ERR_VALUE_TOO_LARGE, "8589934592");
+    CHECK_ERROR(MPI_Win_get_attr(other, MPI_WIN_DISP_UNIT, &attribute, &flag), MPI_ERR_VALUE_TOO_LARGE, "displacement");
+    MUST(MPI_Win_free(&other));
+}
+
 static void epochs(void)
 {
     MPI_Request request;
@@ -124,6 +141,7 @@ int main(int argc, char **argv)
     MUST(MPI_Win_set_errhandler(win, MPI_ERRORS_RETURN));
     MUST(MPI_Win_set_name(win, "ledger"));
     ranges();
+    units();
     epochs();
     objects();
     handlers();

@@ -160,7 +160,7 @@ entry! {
 
     /// Finds an attribute of a window; the predefined ones are of section 12.2.6.
     safe fn MPI_Win_get_attr(win: MPI_Win, win_keyval: c_int, attribute_val: AttributePlace<'_>, flag: Out<'_, c_int>) on win {
-        let predefined = enter().window(win)?.predefined(win_keyval);
+        let predefined = enter().window(win)?.predefined(win_keyval)?;
         let found = match predefined {
             Some(value) => Some(AttributeValue(value)),
             None => get(win, win_keyval)?,

@@ -6,7 +6,7 @@ use super::errand::{ErrandHabit, ErrandOwner};
 use super::exposure::Exposure;
 use super::far::{self, Done};
 use super::introduction::{WindowIntroduction, claims, expect_alike};
-use super::object::{Constants, MemoryRoute, Target, Window, WindowAddress};
+use super::object::{Constants, MemoryRoute, Target, Window, WindowAddress, unit_too_large};
 use super::{query, tables};
 use crate::check::windows::WindowWatch;
 use crate::coll::{barrier_on, met_if_checked, records_of_all, shm_comm};
@@ -152,8 +152,10 @@ entry! {
             Some(Target { bytes: 0, unit, .. }) => (0, unit, null_mut()),
             _ => (0, 1, null_mut()),
         };
+        // The call that made the window may have been the one with the larger type.
+        let given = W::Displ::try_from(unit).map_err(|_| unit_too_large(unit))?;
         size.set(bytes as MPI_Aint);
-        disp_unit.set(W::Displ::try_from(unit).ok().expect("it was of this type when it was given"));
+        disp_unit.set(given);
         baseptr.set(base);
         Ok(())
     }
@@ -490,7 +492,7 @@ fn make_in(
     let constants = Box::new(Constants {
         base,
         size: wanted.bytes as MPI_Aint,
-        disp_unit: wanted.unit as c_int,
+        disp_unit: c_int::try_from(wanted.unit).ok(),
         flavor,
         model: MPI_WIN_UNIFIED,
     });

@@ -99,8 +99,8 @@ pub(crate) struct Constants {
     pub base: WindowAddress,
     /// `MPI_WIN_SIZE`.
     pub size: MPI_Aint,
-    /// `MPI_WIN_DISP_UNIT`.
-    pub disp_unit: c_int,
+    /// `MPI_WIN_DISP_UNIT`, if an int has it.
+    pub disp_unit: Option<c_int>,
     /// `MPI_WIN_CREATE_FLAVOR`.
     pub flavor: c_int,
     /// `MPI_WIN_MODEL`.
@@ -112,6 +112,17 @@ impl Constants {
     pub(crate) fn locks_elements(&self) -> bool {
         matches!(self.flavor, MPI_WIN_FLAVOR_CREATE | MPI_WIN_FLAVOR_DYNAMIC)
     }
+}
+
+/// Why a unit of displacement cannot be told by an int.
+#[cold]
+pub(super) fn unit_too_large(unit: i64) -> Box<Error> {
+    fail(
+        MPI_ERR_VALUE_TOO_LARGE,
+        format!(
+            "the unit of displacement is {unit} bytes, which is more than an int can say: use MPI_Win_shared_query_c"
+        ),
+    )
 }
 
 /// An address of window memory in this process.
@@ -256,16 +267,19 @@ impl Window {
     }
 
     /// The pointer that `MPI_Win_get_attr` gives for a predefined attribute.
-    pub(crate) fn predefined(&self, key: c_int) -> Option<*mut c_void> {
+    pub(crate) fn predefined(&self, key: c_int) -> Result<Option<*mut c_void>> {
         let constants = &*self.constants;
-        Some(match key {
+        Ok(Some(match key {
             MPI_WIN_BASE => constants.base.0.cast(),
             MPI_WIN_SIZE => (&raw const constants.size).cast_mut().cast(),
-            MPI_WIN_DISP_UNIT => (&raw const constants.disp_unit).cast_mut().cast(),
+            MPI_WIN_DISP_UNIT => match &constants.disp_unit {
+                Some(unit) => (&raw const *unit).cast_mut().cast(),
+                None => return Err(unit_too_large(self.targets[self.me as usize].unit)),
+            },
             MPI_WIN_CREATE_FLAVOR => (&raw const constants.flavor).cast_mut().cast(),
             MPI_WIN_MODEL => (&raw const constants.model).cast_mut().cast(),
-            _ => return None,
-        })
+            _ => return Ok(None),
+        }))
     }
 
     /// Lets no later load come before the stores of puts. An exchange of a word nobody else uses does that sooner than a fence.
