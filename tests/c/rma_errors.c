@@ -41,6 +41,30 @@ static void ranges(void)
     MUST(MPI_Win_fence(MPI_MODE_NOSUCCEED, win));
 }
 
+/* Regions of dynamic windows. */
+static void regions(void)
+{
+    MPI_Win other;
+    char memory[64];
+    MUST(MPI_Win_create_dynamic(MPI_INFO_NULL, MPI_COMM_WORLD, &other));
+    MUST(MPI_Win_set_errhandler(other, MPI_ERRORS_RETURN));
+    MUST(MPI_Win_attach(other, memory + 8, 16));
+    CHECK_ERROR(MPI_Win_attach(other, memory + 8, 16), MPI_ERR_RMA_ATTACH, "16 bytes at");
+    CHECK_ERROR(MPI_Win_attach(other, memory, 9), MPI_ERR_RMA_ATTACH, "MPI_Win_attach");
+    CHECK_ERROR(MPI_Win_attach(other, memory + 23, 8), MPI_ERR_RMA_ATTACH, "already");
+    CHECK_ERROR(MPI_Win_attach(other, NULL, 8), MPI_ERR_BASE, "null");
+    MUST(MPI_Win_attach(other, memory, 8));
+    MUST(MPI_Win_attach(other, memory + 24, 8));
+    MUST(MPI_Win_detach(other, memory + 8));
+    MUST(MPI_Win_attach(other, memory + 8, 1));
+    MUST(MPI_Win_attach(other, memory + 40, 0));
+    MUST(MPI_Win_attach(other, NULL, 0));
+    MUST(MPI_Win_detach(other, NULL));
+    MUST(MPI_Win_detach(other, memory + 40));
+    CHECK_ERROR(MPI_Win_detach(other, memory + 40), MPI_ERR_RMA_ATTACH, "no memory is attached");
+    MUST(MPI_Win_free(&other));
+}
+
 /* The int form of a question with an answer that is too large for it. */
 static void units(void)
 {
@@ -141,6 +165,7 @@ int main(int argc, char **argv)
     MUST(MPI_Win_set_errhandler(win, MPI_ERRORS_RETURN));
     MUST(MPI_Win_set_name(win, "ledger"));
     ranges();
+    regions();
     units();
     epochs();
     objects();

@@ -66,6 +66,15 @@ pub(crate) struct WindowControl {
     stage: Option<usize>,
 }
 
+/// Why a region is not attached.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum NotAttached {
+    /// There are [`REGIONS_MAX`].
+    TooMany,
+    /// Of the region with this address and so many bytes some are the same.
+    Overlaps(u64, u64),
+}
+
 /// Who of a rank waits for a lock: bits of its word.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum LockWaits {
@@ -416,19 +425,25 @@ impl WindowControl {
 
     // Regions of a dynamic window. Their owner writes them, alone.
 
-    /// Says that a region is attached; false if there are too many.
-    pub(crate) fn attach(&self, address: u64, bytes: u64) -> bool {
+    /// Says that a region is attached.
+    pub(crate) fn attach(&self, address: u64, bytes: u64) -> Result<(), NotAttached> {
         assert!(self.is_dynamic, "regions of a window that has none");
         let count = self.range.word(ATTACHED).load(Ordering::Relaxed) as usize;
+        let end = address.saturating_add(bytes);
+        let overlaps =
+            |(base, len): &(u64, u64)| *len > 0 && *base < end && base.saturating_add(*len) > address;
+        if let Some((base, len)) = (0..count).map(|entry| self.region(entry)).find(overlaps) {
+            return Err(NotAttached::Overlaps(base, len));
+        }
         let free = (0..count).find(|&entry| self.region(entry).1 == 0).unwrap_or(count);
         if free == REGIONS_MAX {
-            return false;
+            return Err(NotAttached::TooMany);
         }
         let entry = REGIONS + 16 * free;
         self.range.word(entry).store(address, Ordering::Relaxed);
         self.range.word(entry + 8).store(bytes, Ordering::Release);
         self.range.word(ATTACHED).store(count.max(free + 1) as u64, Ordering::Release);
-        true
+        Ok(())
     }
 
     /// Says that the region at an address is attached no longer; false if none was.
@@ -645,12 +660,15 @@ mod tests {
     #[test]
     fn attached_regions_may_follow_each_other() {
         let control = control(1);
-        assert!(control.attach(1000, 100) && control.attach(1100, 50));
+        let attaches = |address, bytes| control.attach(address, bytes).is_ok();
+        assert!(attaches(1000, 100) && attaches(1100, 50));
+        assert_eq!(control.attach(1149, 1), Err(NotAttached::Overlaps(1100, 50)));
+        assert_eq!(control.attach(900, 101), Err(NotAttached::Overlaps(1000, 100)));
         assert!(control.is_attached(1000, 150) && control.is_attached(1149, 1) && control.is_attached(7, 0));
         assert!(!control.is_attached(1000, 151) && !control.is_attached(999, 1));
         assert!(control.detach(1000) && !control.detach(1000));
         assert!(!control.is_attached(1050, 10) && control.is_attached(1100, 50));
-        assert!((1..REGIONS_MAX).all(|at| control.attach(10_000 + 10 * at as u64, 5)));
-        assert!(!control.attach(5, 5), "no more than so many");
+        assert!((1..REGIONS_MAX).all(|at| attaches(10_000 + 10 * at as u64, 5)));
+        assert_eq!(control.attach(5, 5), Err(NotAttached::TooMany));
     }
 }

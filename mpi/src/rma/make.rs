@@ -1,6 +1,6 @@
 //! Making and freeing windows (MPI 5.0 sections 12.2.1 to 12.2.5).
 
-use super::control::{REGIONS_MAX, STAGE_BYTES, WindowControl};
+use super::control::{STAGE_BYTES, WindowControl};
 use super::epoch::Epoch;
 use super::errand::{ErrandHabit, ErrandOwner};
 use super::exposure::Exposure;
@@ -25,7 +25,7 @@ use crate::env::hints::Info;
 use crate::env::inquiry::alignment;
 use crate::limits::MANY_BYTES_MIN;
 use std::collections::BTreeMap;
-use std::ffi::{c_int, c_void};
+use std::ffi::c_int;
 use std::io;
 use std::ptr::null_mut;
 use std::sync::Arc;
@@ -93,40 +93,11 @@ entry! {
         Ok(())
     }
 
-    /// A window without memory; [`MPI_Win_attach`] adds some.
+    /// A window without memory; `MPI_Win_attach` adds some.
     safe fn MPI_Win_create_dynamic(info: MPI_Info, comm: MPI_Comm, win: Result<Handed<'_, MPI_Win>>) on comm {
         let (memory, arguments) = (MemoryOrigin::OfProgram(WindowAddress(null_mut())), arguments(win, 0, 1, info));
         let (win, made, _) = make_with("MPI_Win_create_dynamic", comm, MPI_WIN_FLAVOR_DYNAMIC, arguments, |_| memory)?;
         win.set(made);
-        Ok(())
-    }
-
-    /// Attaches memory to a dynamic window.
-    safe fn MPI_Win_attach(win: MPI_Win, base: *mut c_void, size: MPI_Aint) on win {
-        let bytes = size_of_window(size)?;
-        let process = enter();
-        let window = process.window(win)?;
-        expect_dynamic(window)?;
-        if bytes > 0 && !window.controls[window.me as usize].attach(base.addr() as u64, bytes) {
-            return Err(fail(
-                MPI_ERR_RMA_ATTACH,
-                format!("{REGIONS_MAX} regions are attached to {}, which are all: detach some", window.named()),
-            ));
-        }
-        Ok(())
-    }
-
-    /// Detaches memory from a dynamic window.
-    safe fn MPI_Win_detach(win: MPI_Win, base: *const c_void) on win {
-        let process = enter();
-        let window = process.window(win)?;
-        expect_dynamic(window)?;
-        if !window.controls[window.me as usize].detach(base.addr() as u64) {
-            return Err(fail(
-                MPI_ERR_RMA_ATTACH,
-                format!("no memory is attached at {base:?} to {}", window.named()),
-            ));
-        }
         Ok(())
     }
 
@@ -249,19 +220,12 @@ fn arguments(
     Ok((win, WantedWindow { bytes, unit, info, align, granularity, is_watched, refusal: None }))
 }
 
-fn size_of_window(size: MPI_Aint) -> Result<u64> {
+pub(super) fn size_of_window(size: MPI_Aint) -> Result<u64> {
     let most = isize::MAX - 2 * MEMORY_ALIGN as isize;
     if size < 0 || size > most {
         return Err(fail(MPI_ERR_SIZE, format!("size is {size}, but must be 0 to {most}")));
     }
     Ok(size as u64)
-}
-
-fn expect_dynamic(window: &Window) -> Result {
-    if window.is_dynamic() {
-        return Ok(());
-    }
-    Err(fail(MPI_ERR_RMA_FLAVOR, format!("{} was not made by MPI_Win_create_dynamic", window.named())))
 }
 
 /// Makes a window of a call's arguments, or of what is wrong with them; all ranks call. What the caller has kept of its arguments, the
@@ -521,6 +485,7 @@ fn make_in(
         has_messages,
         far_locks: BTreeMap::new(),
         newest_epoch: 0,
+        empty_regions: Vec::new(),
         watch: None,
         constants,
         together,

@@ -6,6 +6,7 @@
 //! engine executes.
 
 mod accumulate;
+mod attach;
 mod by_owner;
 pub(crate) mod call;
 mod contiguous;

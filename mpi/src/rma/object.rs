@@ -71,6 +71,8 @@ pub(crate) struct Window {
     pub far_locks: BTreeMap<u32, FarLock>,
     /// The newest epoch of `MPI_Win_lock_all` of which this rank knows, in a window of several hosts.
     pub newest_epoch: u64,
+    /// Where regions without bytes are attached.
+    pub empty_regions: Vec<usize>,
     /// What `TERN_CHECK=windows` remembers. A window that has it also has a number of the engine's.
     pub watch: Option<Box<WindowWatch>>,
     /// What the predefined attributes point to.
