@@ -35,10 +35,25 @@ static void ranges(void)
     CHECK_ERROR(MPI_Accumulate(&value, 1, MPI_INT, 0, 0, 1, MPI_FLOAT, MPI_SUM, win), MPI_ERR_TYPE, "MPI_FLOAT");
     CHECK_ERROR(MPI_Accumulate(&value, 1, MPI_INT, 0, 0, 1, MPI_INT, MPI_OP_NULL, win), MPI_ERR_OP, "MPI_Acc");
     CHECK_ERROR(MPI_Accumulate(&value, 1, MPI_INT, 0, 0, 1, MPI_INT, MPI_MINLOC, win), MPI_ERR_OP, "MPI_INT");
+    CHECK_ERROR(MPI_Accumulate(&value, 1, MPI_INT, 0, 0, 1, MPI_INT, MPI_NO_OP, win), MPI_ERR_OP, "MPI_NO_OP");
     MUST(MPI_Accumulate(&value, 0, MPI_BYTE, 0, 0, 0, MPI_BYTE, MPI_SUM, win));
     double number = 0;
     CHECK_ERROR(MPI_Compare_and_swap(&number, &number, &number, MPI_DOUBLE, 0, 0, win), MPI_ERR_TYPE, "MPI_DOUBLE");
     MUST(MPI_Win_fence(MPI_MODE_NOSUCCEED, win));
+}
+
+/* In an epoch that is open already, and as a request. */
+static void no_operation(void)
+{
+    int two[2] = {1, 2};
+    MPI_Request request;
+    MUST(MPI_Win_lock_all(0, win));
+    CHECK_ERROR(MPI_Accumulate(&value, 1, MPI_INT, 0, 0, 1, MPI_INT, MPI_NO_OP, win), MPI_ERR_OP, "MPI_NO_OP");
+    CHECK_ERROR(MPI_Accumulate(two, 2, MPI_INT, 0, 0, 2, MPI_INT, MPI_NO_OP, win), MPI_ERR_OP, "MPI_Accumulate");
+    CHECK_ERROR(MPI_Raccumulate(&value, 1, MPI_INT, 0, 0, 1, MPI_INT, MPI_NO_OP, win, &request), MPI_ERR_OP,
+                "MPI_Raccumulate");
+    MUST(MPI_Fetch_and_op(NULL, &value, MPI_INT, 0, 0, MPI_NO_OP, win));
+    MUST(MPI_Win_unlock_all(win));
 }
 
 /* Regions of dynamic windows. */
@@ -165,6 +180,7 @@ int main(int argc, char **argv)
     MUST(MPI_Win_set_errhandler(win, MPI_ERRORS_RETURN));
     MUST(MPI_Win_set_name(win, "ledger"));
     ranges();
+    no_operation();
     regions();
     units();
     epochs();

@@ -137,7 +137,9 @@ fn combine_single(
     if count != 1 || there != 1 || target_type != datatype {
         return false;
     }
-    if !single.reads_only() && is_no_address(address.address()) {
+    // Without an operation, there has to be a place for what was there (section 12.3.4).
+    let lacks = if single.reads_only() { old.is_null() } else { is_no_address(address.address()) };
+    if lacks {
         return false;
     }
     let Some(process) = enter_at_once() else { return false };
@@ -288,7 +290,11 @@ fn combine_as_usual(
     let (Some(op), Some(basic)) = (PredefinedOp::from_handle(op.0), Basic::from_handle(datatype.0)) else {
         return false;
     };
-    let fits = matches!(op, PredefinedOp::Replace | PredefinedOp::NoOp) || op.allows(basic);
+    let fits = match op {
+        PredefinedOp::Replace => true,
+        PredefinedOp::NoOp => !old.is_null(),
+        _ => op.allows(basic),
+    };
     let origin = contiguous_buffer(address, count, datatype);
     let bytes = match origin {
         Some(origin) => origin.len(),
@@ -316,6 +322,12 @@ fn combine(process: &mut LockGuard, win: MPI_Win, access: &RmaAccess) -> Result<
     let At(rank, _, _, target_type) = at;
     let Some(target) = process.window(win)?.target(rank)? else { return Ok(None) };
     let op = operation(op)?;
+    if op == PredefinedOp::NoOp && into.is_none() {
+        return Err(fail(
+            MPI_ERR_OP,
+            "MPI_NO_OP is for calls that get what was there, such as MPI_Get_accumulate (section 12.3.4)",
+        ));
+    }
     open(process, win, target, call)?;
     let place = TargetElements::of(process, win, target, at)?;
     let here = |given: Option<Origin>| match given {
