@@ -229,6 +229,45 @@ static void in_sequence(void)
     MUST(MPI_File_close(&fh));
 }
 
+/* The last rank comes late, and has moved the pointer and the file's end before it calls. */
+static void late_rank(void)
+{
+    MPI_File fh = file_open(MPI_MODE_CREATE | MPI_MODE_RDWR | MPI_MODE_DELETE_ON_CLOSE);
+    int is_late = check_rank == check_size - 1;
+    MPI_Offset at = -1;
+    for (int whence = 0; whence < 2; whence++) {
+        if (is_late) {
+            usleep(50000);
+            MUST(MPI_File_write_shared(fh, out, 5, MPI_INT, MPI_STATUS_IGNORE));
+        }
+        MUST(MPI_File_seek_shared(fh, 0, whence ? MPI_SEEK_END : MPI_SEEK_CUR));
+        MUST(MPI_File_get_position_shared(fh, &at));
+        CHECK_EQ(at, 20 * (whence + 1));
+        MPI_Barrier(MPI_COMM_WORLD);
+    }
+    CHECK_ERROR(MPI_File_seek_shared(fh, -100, MPI_SEEK_CUR), MPI_ERR_ARG, "MPI_File_seek_shared");
+    CHECK_ERROR(MPI_File_seek_shared(fh, 0, 77), MPI_ERR_ARG, "MPI_File_seek_shared");
+    MPI_Offset largest = INT64_MAX;
+    CHECK_ERROR(MPI_File_seek_shared(fh, largest, MPI_SEEK_CUR), MPI_ERR_ARG, "MPI_File_seek_shared");
+    MUST(MPI_File_seek(fh, largest, MPI_SEEK_SET));
+    CHECK_ERROR(MPI_File_seek(fh, 1, MPI_SEEK_CUR), MPI_ERR_ARG, "MPI_File_seek");
+    MUST(MPI_File_get_position(fh, &at));
+    CHECK_EQ(at, largest);
+    MUST(MPI_File_close(&fh));
+
+    fh = file_open(MPI_MODE_CREATE | MPI_MODE_WRONLY | MPI_MODE_SEQUENTIAL | MPI_MODE_DELETE_ON_CLOSE);
+    if (is_late) {
+        usleep(50000);
+        MUST(MPI_File_write_shared(fh, out, 5, MPI_INT, MPI_STATUS_IGNORE));
+    }
+    MUST(MPI_File_set_view(fh, MPI_DISPLACEMENT_CURRENT, MPI_INT, MPI_INT, "native", MPI_INFO_NULL));
+    MPI_Datatype etype, filetype;
+    char name[MPI_MAX_DATAREP_STRING];
+    MUST(MPI_File_get_view(fh, &at, &etype, &filetype, name));
+    CHECK_EQ(at, 20);
+    MUST(MPI_File_close(&fh));
+}
+
 int main(int argc, char **argv)
 {
     check_init(&argc, &argv);
@@ -236,6 +275,7 @@ int main(int argc, char **argv)
     at_offsets();
     at_pointers();
     at_shared_pointer();
+    late_rank();
     in_sequence();
     CHECK_EQ(file_size(file_path), -1);
     return check_finish();

@@ -266,6 +266,18 @@ static void wrong_views(void)
     if (check_size > 1)
         CHECK_ERROR(MPI_File_set_view(fh, 0, check_rank ? MPI_INT : MPI_BYTE, MPI_INT, "native", MPI_INFO_NULL),
                     MPI_ERR_NOT_SAME, "MPI_File_set_view");
+    /* Of elementary types the extents must be the same, not the sizes. */
+    MPI_Datatype small, pair, large;
+    MPI_Type_create_resized(MPI_INT, 0, 16, &small);
+    MPI_Type_contiguous(2, MPI_INT, &pair);
+    MPI_Type_create_resized(pair, 0, 16, &large);
+    MPI_Type_commit(&small), MPI_Type_commit(&large);
+    MPI_Datatype mine = check_rank % 2 ? small : large, other = check_rank % 2 ? small : MPI_INT;
+    MUST(MPI_File_set_view(fh, 0, mine, mine, "native", MPI_INFO_NULL));
+    if (check_size > 1)
+        CHECK_ERROR(MPI_File_set_view(fh, 0, other, other, "native", MPI_INFO_NULL), MPI_ERR_NOT_SAME,
+                    "MPI_File_set_view");
+    MPI_Type_free(&small), MPI_Type_free(&pair), MPI_Type_free(&large);
     /* A second file type would overlap the first: one access within it is right, and more is not. */
     MPI_Datatype four, tight;
     int numbers[5] = {1, 2, 3, 4, 5};

@@ -32,17 +32,12 @@ entry! {
     /// Moves the pointer of all ranks, who all call.
     safe fn MPI_File_seek_shared(fh: MPI_File, offset: MPI_Offset, whence: c_int) on fh {
         let facts = facts(fh)?;
-        let target = facts.expect_places().and_then(|()| {
-            // Rank 0 alone knows where the pointer is without asking; the others' word does not count.
-            let now = if facts.me == 0 { facts.shared.get("MPI_File_seek_shared", &facts)? } else { 0 };
-            let process = enter();
-            let file = process.file(fh)?;
-            if facts.me == 0 || whence != MPI_SEEK_CUR { sought(file, now, offset, whence) } else { Ok(0) }
-        });
-        let target = compared("MPI_File_seek_shared", comm(fh)?, target)?;
-        let same = [offset as u64, whence as u64];
-        once("MPI_File_seek_shared", &facts, (target, &same), |target| {
-            facts.shared.set(*target);
+        let whence_known = facts.expect_places().and_then(|()| expect_whence(whence));
+        let ready = compared("MPI_File_seek_shared", comm(fh)?, whence_known)?;
+        // Until all have come, a rank may still move the pointer or the end of the file.
+        once("MPI_File_seek_shared", &facts, (ready, &[offset as u64, whence as u64]), |()| {
+            let now = facts.shared.get("MPI_File_seek_shared", &facts)?;
+            facts.shared.set(sought(enter().file(fh)?, now, offset, whence)?);
             Ok(())
         })?;
         Ok(())
@@ -57,21 +52,31 @@ entry! {
     }
 }
 
+fn expect_whence(whence: c_int) -> Result {
+    match whence {
+        MPI_SEEK_SET | MPI_SEEK_CUR | MPI_SEEK_END => Ok(()),
+        _ => Err(fail(
+            MPI_ERR_ARG,
+            format!("whence is {whence}, but must be MPI_SEEK_SET, MPI_SEEK_CUR or MPI_SEEK_END"),
+        )),
+    }
+}
+
 fn sought(file: &File, now: u64, offset: MPI_Offset, whence: c_int) -> Result<u64> {
+    expect_whence(whence)?;
     let (base, what) = match whence {
-        MPI_SEEK_SET => (0, "the view's beginning"),
         MPI_SEEK_CUR => (now, "where the pointer is"),
         MPI_SEEK_END => (end(file)?, "the end of the file"),
-        _ => {
-            return Err(fail(
-                MPI_ERR_ARG,
-                format!("whence is {whence}, but must be MPI_SEEK_SET, MPI_SEEK_CUR or MPI_SEEK_END"),
-            ));
-        }
+        _ => (0, "the view's beginning"),
     };
-    base.checked_add_signed(offset).ok_or_else(|| {
+    let target = base.checked_add_signed(offset).ok_or_else(|| {
         fail(MPI_ERR_ARG, format!("offset {offset} from {what} ({base}) lies before the view's beginning"))
-    })
+    })?;
+    if target > MPI_Offset::MAX as u64 {
+        let text = format!("offset {offset} from {what} ({base}) is more than an MPI_Offset can tell");
+        return Err(fail(MPI_ERR_ARG, text));
+    }
+    Ok(target)
 }
 
 /// The end of the file in elementary types of the view; one that is only begun counts.

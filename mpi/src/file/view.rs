@@ -1,6 +1,7 @@
 //! Views (MPI 5.0 section 14.3).
 
-use super::agreement::once;
+use super::agreement::{agree, once};
+use super::datarep::Representation;
 use super::facts::FileFacts;
 use super::info::ChangedHints;
 use super::manage::{comm, compared, facts};
@@ -15,6 +16,7 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
 use tern_abi::*;
 use tern_io::{BadView, View};
+use tern_mem::Datatype;
 
 entry! {
     /// Sets this rank's view of a file; all call. Pointers go to its beginning.
@@ -23,7 +25,7 @@ entry! {
         info: MPI_Info,
     ) on fh {
         let facts = facts(fh)?;
-        let wanted = ViewArguments::new(fh, &facts, disp, (etype, filetype), datarep, info);
+        let wanted = ViewArguments::new(&facts, disp, (etype, filetype), datarep, info);
         let wanted = compared("MPI_File_set_view", comm(fh)?, wanted)?;
         set(fh, &facts, wanted)
     }
@@ -62,13 +64,19 @@ entry! {
 
 /// A view to be set.
 struct ViewArguments {
-    view: FileView,
+    /// Where it begins, unless that is where the shared pointer is.
+    disp: u64,
+    etype: Arc<Datatype>,
+    filetype: Arc<Datatype>,
+    representation: Representation,
+    /// The types as they are in the file.
+    in_file: Arc<Datatype>,
+    tile: Arc<Datatype>,
     hints: Info,
 }
 
 impl ViewArguments {
     fn new(
-        fh: MPI_File,
         facts: &FileFacts,
         disp: MPI_Offset,
         (etype, filetype): (MPI_Datatype, MPI_Datatype),
@@ -86,37 +94,49 @@ impl ViewArguments {
             process.objects.types.committed(etype)?.clone(),
             process.objects.types.committed(filetype)?.clone(),
         );
-        let sequential = facts.amode & MPI_MODE_SEQUENTIAL != 0;
         drop(process);
         let (in_file, tile) = (representation.in_file(&etype)?, representation.in_file(&filetype)?);
-        let disp = match disp {
-            MPI_DISPLACEMENT_CURRENT if sequential => current(fh, facts)?,
-            MPI_DISPLACEMENT_CURRENT => {
-                return Err(fail(
-                    MPI_ERR_DISP,
-                    "MPI_DISPLACEMENT_CURRENT is for files opened with MPI_MODE_SEQUENTIAL",
-                ));
-            }
-            0.. if sequential => {
-                return Err(fail(
-                    MPI_ERR_DISP,
-                    "a file opened with MPI_MODE_SEQUENTIAL needs MPI_DISPLACEMENT_CURRENT as disp",
-                ));
-            }
-            0.. => disp as u64,
-            _ => return Err(fail(MPI_ERR_DISP, format!("disp is {disp}, but must not be negative"))),
-        };
-        let view = View::new(disp, in_file.size() as u64, tile.layout(), facts.writes());
+        let disp = given(disp, facts.may(MPI_MODE_SEQUENTIAL))?;
+        Ok(ViewArguments { disp, etype, filetype, representation, in_file, tile, hints })
+    }
+
+    fn view(self, facts: &FileFacts) -> Result<FileView> {
+        let view = View::new(self.disp, self.in_file.size() as u64, self.tile.layout(), facts.writes());
         let view = view.map_err(|bad| {
             let class = if bad == BadView::Negative { MPI_ERR_DISP } else { MPI_ERR_ARG };
             fail(class, bad.to_string())
         })?;
-        Ok(ViewArguments { view: FileView { view, etype, filetype, representation }, hints })
+        let ViewArguments { etype, filetype, representation, .. } = self;
+        Ok(FileView { view, etype, filetype, representation })
     }
 }
 
+/// The displacement of a call; 0 for that of the shared pointer, which is asked for later.
+fn given(disp: MPI_Offset, is_sequential: bool) -> Result<u64> {
+    let text = match disp {
+        MPI_DISPLACEMENT_CURRENT if is_sequential => return Ok(0),
+        0.. if !is_sequential => return Ok(disp as u64),
+        MPI_DISPLACEMENT_CURRENT => {
+            "MPI_DISPLACEMENT_CURRENT is for files opened with MPI_MODE_SEQUENTIAL".to_owned()
+        }
+        0.. => "a file opened with MPI_MODE_SEQUENTIAL needs MPI_DISPLACEMENT_CURRENT as disp".to_owned(),
+        _ => format!("disp is {disp}, but must not be negative"),
+    };
+    Err(fail(MPI_ERR_DISP, text))
+}
+
+/// The view begins where the shared pointer is when all ranks have come: before, one may still move it. Rank 0 looks, and tells.
+fn at_pointer(fh: MPI_File, facts: &FileFacts, wanted: Result<ViewArguments>) -> Result<ViewArguments> {
+    let participants = facts.participants("MPI_File_set_view");
+    let (wanted, _) = agree(&participants, wanted, &[])?;
+    let place = if facts.me == 0 { place_of_pointer(fh, facts) } else { Ok(0) };
+    let word = *place.as_ref().unwrap_or(&0);
+    let (_, told) = agree(&participants, place, &[word])?;
+    Ok(ViewArguments { disp: told[0][0], ..wanted })
+}
+
 /// Where the shared pointer is, in bytes of the file.
-fn current(fh: MPI_File, facts: &FileFacts) -> Result<u64> {
+fn place_of_pointer(fh: MPI_File, facts: &FileFacts) -> Result<u64> {
     let position = facts.shared.get("MPI_File_set_view", facts)?;
     let process = enter();
     let view = &process.file(fh)?.view.view;
@@ -124,22 +144,25 @@ fn current(fh: MPI_File, facts: &FileFacts) -> Result<u64> {
 }
 
 fn set(fh: MPI_File, facts: &Arc<FileFacts>, wanted: Result<ViewArguments>) -> Result {
+    let is_at_pointer = facts.may(MPI_MODE_SEQUENTIAL);
+    let wanted = if is_at_pointer { Ok(at_pointer(fh, facts, wanted)?) } else { wanted };
     let hints = wanted.as_ref().ok().map(|wanted| &wanted.hints);
     let changed = ChangedHints::new(fh, hints.unwrap_or(&Info::default()))?;
-    // Ranks may have different file types, but elementary types of one size, one representation, and alike hints.
+    // Ranks may have different types, but elementary types of one extent in the file, one representation, and alike hints.
     let mut same = vec![0, 0];
     if let Ok(wanted) = &wanted {
         let mut hasher = DefaultHasher::new();
-        wanted.view.representation.name().hash(&mut hasher);
-        same = vec![wanted.view.view.etype_bytes(), hasher.finish()];
+        wanted.representation.name().hash(&mut hasher);
+        same = vec![wanted.in_file.extent() as u64, hasher.finish()];
     }
     same.extend(changed.hints.shared());
-    let wanted = once("MPI_File_set_view", facts, (wanted, &same), |_| {
+    let view = wanted.and_then(|wanted| wanted.view(facts));
+    let view = once("MPI_File_set_view", facts, (view, &same), |_| {
         facts.shared.set(0);
         Ok(())
     })?;
     let mut process = enter();
     let file = process.file_mut(fh)?;
-    file.set_view(wanted.view);
+    file.set_view(view);
     changed.adopt(&mut process, fh)
 }
