@@ -59,6 +59,53 @@ static int fails(void *user, MPI_Datatype datatype, int count, void *file, MPI_O
     return MPI_ERR_OTHER;
 }
 
+/* What the functions below were given last. */
+static int entries, size_given;
+
+static int plain_extent(MPI_Datatype datatype, MPI_Aint *extent, void *extra)
+{
+    int size;
+    (void)extra;
+    MPI_Type_size(datatype, &size);
+    *extent = size;
+    return MPI_SUCCESS;
+}
+
+static int told(void *user, MPI_Datatype datatype, int count, void *file, MPI_Offset position, void *extra)
+{
+    (void)user, (void)file, (void)extra;
+    if (position != 0) return MPI_ERR_OTHER;
+    entries = count;
+    return MPI_Type_size(datatype, &size_given);
+}
+
+/* What is counted are entries of the typemap, of which the file may have a part of a datatype's. */
+static void counted(void)
+{
+    MPI_File fh = file_open(MPI_MODE_CREATE | MPI_MODE_RDWR | MPI_MODE_DELETE_ON_CLOSE);
+    MPI_Status status;
+    MPI_Datatype ten;
+    int numbers[40] = {0};
+    MPI_Type_contiguous(10, MPI_INT, &ten);
+    MPI_Type_commit(&ten);
+    MUST(MPI_File_set_view(fh, 0, MPI_INT, MPI_INT, "told", MPI_INFO_NULL));
+    MUST(MPI_File_write_at_all(fh, 0, numbers, 2, ten, &status));
+    CHECK(entries == 20 && size_given == 40);
+    CHECK_EQ(file_count(&status, ten), 2);
+    MUST(MPI_File_write_at_all(fh, 20, numbers, 5, MPI_INT, &status));
+    CHECK(entries == 5 && size_given == 4);
+    MUST(MPI_File_read_at_all(fh, 0, numbers, 3, ten, &status));
+    CHECK(entries == 25 && size_given == 40);
+    CHECK_EQ(file_count(&status, MPI_INT), 25);
+    /* The program frees its datatype while the access goes on. */
+    size_given = 0;
+    MUST(MPI_File_read_at_all_begin(fh, 0, numbers, 2, ten));
+    MPI_Type_free(&ten);
+    MUST(MPI_File_read_at_all_end(fh, numbers, &status));
+    CHECK(entries == 20 && size_given == 40);
+    MUST(MPI_File_close(&fh));
+}
+
 static void external32(void)
 {
     MPI_File fh = file_open(MPI_MODE_CREATE | MPI_MODE_RDWR | MPI_MODE_DELETE_ON_CLOSE);
@@ -156,6 +203,8 @@ int main(int argc, char **argv)
                 "MPI_Register_datarep");
     own("turned");
     own("turned largely");
+    MUST(MPI_Register_datarep("told", told, told, plain_extent, NULL));
+    counted();
     MUST(MPI_Register_datarep("failing", fails, fails, extent_of, &state));
     MPI_File fh = file_open(MPI_MODE_CREATE | MPI_MODE_RDWR | MPI_MODE_DELETE_ON_CLOSE);
     MUST(MPI_File_set_view(fh, 0, MPI_INT, MPI_INT, "failing", MPI_INFO_NULL));

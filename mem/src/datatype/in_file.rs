@@ -26,13 +26,33 @@ impl Datatype {
         rebuild(&self.contents, &of)
     }
 
-    /// Elements of the predefined types, in the order of the typemap, as far as they are whole in so many bytes of a file.
+    /// Bytes of one element of this type in the file.
     pub fn in_file_size(&self, bytes: &BytesInFile<'_>) -> TypeResult<i64> {
         let mut sum = 0i64;
         self.for_each_array(1, |_, array| {
             sum = sum.saturating_add(bytes(array.basic).saturating_mul(array.count as i64));
         })?;
         Ok(sum)
+    }
+
+    /// Of `count` elements of this type, the entries of the typemap that the first `in_file` bytes in the file hold whole: how many, and
+    /// their bytes in memory.
+    pub fn entries_in_file(
+        &self,
+        count: i64,
+        in_file: u64,
+        bytes: &BytesInFile<'_>,
+    ) -> TypeResult<(i64, u64)> {
+        let (mut left, mut entries, mut native) = (Some(in_file), 0, 0);
+        self.for_each_array(count, |_, array| {
+            let Some(there) = left else { return };
+            let (size, all) = (bytes(array.basic).max(0) as u64, array.count as u64);
+            let whole = there.checked_div(size).unwrap_or(all).min(all);
+            entries += whole as i64;
+            native += whole * array.basic.size() as u64;
+            left = (whole == all).then(|| there - whole * size);
+        })?;
+        Ok((entries, native))
     }
 
     /// Of a predefined type or a Fortran 90 type: what it consists of.
@@ -221,6 +241,22 @@ mod tests {
             assert_eq!(same.layout().placed, datatype.layout().placed);
             assert_eq!(datatype.in_file_size(&native).unwrap(), datatype.size());
         }
+    }
+
+    #[test]
+    fn entries_are_counted_as_far_as_they_are_whole() {
+        let (int, double) = (Datatype::predefined(Basic::Int), Datatype::predefined(Basic::Double));
+        let form = ConstructorForm::Int;
+        let mixed = Datatype::structure(form, &[3, 1], &[0, 16], &[int.clone(), double.clone()]).unwrap();
+        for (bytes, entries, native) in
+            [(0, 0, 0), (7, 0, 0), (8, 1, 4), (24, 3, 12), (39, 3, 12), (40, 4, 20), (71, 7, 32), (90, 8, 40)]
+        {
+            assert_eq!(mixed.entries_in_file(2, bytes, &doubled).unwrap(), (entries, native), "{bytes}");
+        }
+        let nothing = |_: Basic| 0;
+        assert_eq!(mixed.entries_in_file(2, 0, &nothing).unwrap(), (8, 40), "they take no room");
+        let vector = Datatype::vector(form, 2, 2, 5, int).unwrap();
+        assert_eq!(vector.entries_in_file(3, u64::MAX, &native).unwrap(), (12, 48));
     }
 
     #[test]

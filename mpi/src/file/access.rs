@@ -287,13 +287,14 @@ pub(crate) fn begin(call: FileCall, in_order: bool) -> Result {
             format!("{began} has begun a split collective on this file: end it first"),
         ));
     }
-    let (transfer, operation) = if in_order { call.in_order()? } else { call.together()? };
+    let (mut transfer, operation) = if in_order { call.in_order()? } else { call.together()? };
     if operation.is_refused() {
         // Nothing of this rank's is left to end; it stays until the others know.
         return operation.run().1.map_or(Ok(()), Err);
     }
     let completion = Completion::new(operation.facts());
     let mut process = enter();
+    transfer.keep_handle(&mut process);
     let file = process.file_mut(call.fh)?;
     file.split =
         Some(Split { began: call.name, writes: call.writes, transfer, completion: completion.clone() });
@@ -320,7 +321,9 @@ pub(crate) fn end(name: &'static str, fh: MPI_File, status: StatusOut<'_>) -> Re
     let Some(Split { writes, transfer, completion, .. }) = split else { return Ok(()) };
     let waiting = |_: &Process| Waiting::collective(name, context);
     let outcome = wait::until(enter(), waiting, |_| completion.take());
-    hand_over(pending::ended(&transfer, writes, outcome, fh), status)
+    let ended = pending::ended(&transfer, writes, outcome, fh);
+    transfer.forget_handle(&mut enter());
+    hand_over(ended, status)
 }
 
 impl FileCall {

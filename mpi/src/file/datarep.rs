@@ -115,8 +115,9 @@ impl ConvertedTransfer {
         let file_size = representation.size(&datatype)?;
         let base = BufferAddress(base.bytes());
         let buf = if representation.is_plain() { plain } else { UserBuf::empty() };
+        let owns_handle = false;
         let mut transfer =
-            ConvertedTransfer { buf, representation, datatype, handle, base, count, file_size };
+            ConvertedTransfer { buf, representation, datatype, handle, owns_handle, base, count, file_size };
         if !transfer.representation.is_plain() {
             present("the buffer", base.0.cast(), transfer.file_bytes()? as u64, transfer.datatype.true_lb())?;
             transfer.buf = UserBuf::owned(transfer.file_bytes()? as usize);
@@ -126,5 +127,23 @@ impl ConvertedTransfer {
             }
         }
         Ok(transfer)
+    }
+
+    /// The access goes on after its call, and the program may free its datatype meanwhile. Where a function of the program's will get a
+    /// handle of it, that is another one until [`Self::forget_handle`].
+    pub(crate) fn keep_handle(&mut self, process: &mut Process) {
+        if self.is_converted_by_program()
+            && self.datatype.named().is_none()
+            && let Ok(handle) = process.objects.types.handle_of(&self.datatype)
+        {
+            (self.handle, self.owns_handle) = (handle, true);
+        }
+    }
+
+    /// Nothing is converted any more.
+    pub(crate) fn forget_handle(&self, process: &mut Process) {
+        if self.owns_handle {
+            let _ = process.objects.types.remove(self.handle);
+        }
     }
 }

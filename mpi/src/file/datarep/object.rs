@@ -117,6 +117,8 @@ pub(crate) struct ConvertedTransfer {
     pub(super) representation: Representation,
     pub(super) datatype: Arc<Datatype>,
     pub(super) handle: MPI_Datatype,
+    /// Whether the handle is the access's own.
+    pub(super) owns_handle: bool,
     pub(super) base: BufferAddress,
     pub(super) count: i64,
     /// Bytes of an element in the file.
@@ -139,6 +141,7 @@ impl Default for ConvertedTransfer {
             representation: Representation::Native,
             datatype: Datatype::predefined(Basic::Byte).clone(),
             handle: MPI_BYTE,
+            owns_handle: false,
             base: BufferAddress(std::ptr::null_mut()),
             count: 0,
             file_size: 1,
@@ -171,10 +174,11 @@ impl ConvertedTransfer {
             Representation::Registered(registered) => match registered.write {
                 // SAFETY: by the caller.
                 Some(function) => unsafe {
-                    self.convert(registered, function, self.count, "write_conversion_fn")?
+                    let (entries, _) = self.entries(u64::MAX)?;
+                    self.convert(registered, function, entries, "write_conversion_fn")?
                 },
                 // SAFETY: by the caller.
-                None => unsafe { self.move_plainly(self.count, true) },
+                None => unsafe { self.move_plainly(self.buf.len(), true) },
             },
             _ => {}
         }
@@ -183,7 +187,6 @@ impl ConvertedTransfer {
 
     /// Converts what has been read: so many bytes of the file. Bytes that they are in memory.
     pub(crate) fn finish(&self, bytes: u64, writes: bool) -> Result<u64> {
-        let whole = (bytes as i64).checked_div(self.file_size).unwrap_or(0);
         match &self.representation {
             Representation::Native | Representation::Internal => return Ok(bytes),
             _ if writes => {}
@@ -199,21 +202,40 @@ impl ConvertedTransfer {
                 };
                 return Ok(native as u64);
             }
-            Representation::Registered(registered) => match registered.read {
-                // SAFETY: as above.
-                Some(function) => unsafe { self.convert(registered, function, whole, "read_conversion_fn")? },
-                // SAFETY: as above.
-                None => unsafe { self.move_plainly(whole, false) },
-            },
+            Representation::Registered(registered) => {
+                let (entries, native) = self.entries(bytes)?;
+                match registered.read {
+                    // SAFETY: as above.
+                    Some(function) => unsafe {
+                        self.convert(registered, function, entries, "read_conversion_fn")?
+                    },
+                    // SAFETY: as above.
+                    None => unsafe { self.move_plainly(native as usize, false) },
+                }
+                return Ok(native);
+            }
         }
-        Ok(whole as u64 * self.datatype.size() as u64)
+        Ok(self.entries(bytes)?.1)
+    }
+
+    /// How many entries of the typemap so many bytes of the file hold whole, and their bytes in memory. It is these entries that functions
+    /// of the program's count (section 14.5.3).
+    fn entries(&self, bytes: u64) -> Result<(i64, u64)> {
+        let count = |extents: &dyn Fn(Basic) -> i64| {
+            self.datatype.entries_in_file(self.count, bytes, extents).map_err(Into::into)
+        };
+        match &self.representation {
+            Representation::Registered(registered) => registered.with_extents(count),
+            Representation::External32 => count(&|basic| basic.external_size() as i64),
+            Representation::Native | Representation::Internal => count(&|basic| basic.size() as i64),
+        }
     }
 
     /// Without a function, data lie in the file as in memory (section 14.5.3).
-    unsafe fn move_plainly(&self, count: i64, writes: bool) {
+    unsafe fn move_plainly(&self, bytes: usize, writes: bool) {
         // SAFETY: by the caller.
-        let plain = unsafe { self.datatype.buffer(self.base.0, count as u64) };
-        let len = plain.len().min(self.buf.len());
+        let plain = unsafe { self.datatype.buffer(self.base.0, self.count as u64) };
+        let len = plain.len().min(self.buf.len()).min(bytes);
         if writes {
             UserBuf::copy(&plain, 0, &self.buf, 0, len);
         } else {
