@@ -9,24 +9,71 @@ use crate::storage::Storage;
 use std::fs::File;
 use std::io;
 use std::os::fd::{AsRawFd, RawFd};
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use tern_mem::{IoVec, UserBuf, bounce, is_slow_shift};
 
 /// An open file.
 #[derive(Debug)]
-pub struct PosixFile(pub File);
+pub struct PosixFile(pub File, LockedRanges);
+
+/// Ranges that accesses of this process have locked. The system tells files apart that were opened, not who uses one of them:
+/// there such locks never wait for each other, and one unlock ends all.
+#[derive(Debug, Default)]
+struct LockedRanges {
+    ranges: Mutex<Vec<(u64, u64)>>,
+    freed: Condvar,
+}
+
+impl LockedRanges {
+    fn ranges(&self) -> MutexGuard<'_, Vec<(u64, u64)>> {
+        self.ranges.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Waits until nobody has a part of the range, and takes it.
+    fn take(&self, (from, to): (u64, u64)) {
+        let is_taken =
+            |ranges: &mut Vec<(u64, u64)>| ranges.iter().any(|other| from < other.1 && other.0 < to);
+        let free = self.freed.wait_while(self.ranges(), is_taken);
+        free.unwrap_or_else(PoisonError::into_inner).push((from, to));
+    }
+
+    fn give_back(&self, range: (u64, u64)) {
+        let mut ranges = self.ranges();
+        if let Some(at) = ranges.iter().position(|other| *other == range) {
+            ranges.swap_remove(at);
+        }
+        self.freed.notify_all();
+    }
+}
+
+/// The range of a lock; an end of 0 is the largest there is.
+fn locked_range(from: u64, to: u64) -> (u64, u64) {
+    (from, if to == 0 { u64::MAX } else { to })
+}
 
 impl PosixFile {
+    /// That of an open descriptor.
+    pub fn new(file: File) -> PosixFile {
+        PosixFile(file, LockedRanges::default())
+    }
+
     /// Its descriptor.
     pub fn fd(&self) -> RawFd {
         self.0.as_raw_fd()
     }
 
-    /// Lets nobody else who asks access bytes `[from, to)` until they are unlocked; `to` 0: to the end. Waits for others.
+    /// Lets nobody else who asks access bytes `[from, to)` until they are unlocked; `to` 0: to the end. Waits for others. Those of this
+    /// process wait for each other also where both read.
     pub fn lock_range(&self, from: u64, to: u64, exclusive: bool) -> io::Result<()> {
-        self.set_lock(if exclusive { libc::F_WRLCK } else { libc::F_RDLCK }, from, to)
+        self.1.take(locked_range(from, to));
+        let locked = self.set_lock(if exclusive { libc::F_WRLCK } else { libc::F_RDLCK }, from, to);
+        if locked.is_err() {
+            self.1.give_back(locked_range(from, to));
+        }
+        locked
     }
 
-    /// A lock of the open file, not of the process: other ranks and other threads' files are told apart.
+    /// A lock of the open file, not of the process: other ranks and other opened files of this one are told apart.
     fn set_lock(&self, kind: i32, from: u64, to: u64) -> io::Result<()> {
         // SAFETY: all zeros is a value of this structure.
         let mut lock: libc::flock = unsafe { std::mem::zeroed() };
@@ -179,7 +226,9 @@ impl Storage for PosixFile {
     }
 
     fn unlock(&self, from: u64, to: u64) -> io::Result<()> {
-        self.set_lock(libc::F_UNLCK, from, to)
+        let unlocked = self.set_lock(libc::F_UNLCK, from, to);
+        self.1.give_back(locked_range(from, to));
+        unlocked
     }
 
     fn will_need(&self, from: u64, to: u64) {
@@ -229,7 +278,7 @@ mod tests {
         let mut options = File::options();
         let file = options.read(true).write(true).create(true).truncate(true).open(&path).unwrap();
         std::fs::remove_file(path).unwrap();
-        PosixFile(file)
+        PosixFile::new(file)
     }
 
     fn typed(bytes: &mut [u8], of: &Arc<Datatype>, count: u64) -> UserBuf {
@@ -323,5 +372,27 @@ mod tests {
         assert_eq!(file.0.metadata().unwrap().len(), 50);
         file.lock(0, 10).unwrap();
         file.unlock(0, 10).unwrap();
+    }
+
+    #[test]
+    fn accesses_of_one_process_wait_for_each_others_ranges() {
+        let file = scratch("ranges");
+        file.lock(0, 10).unwrap();
+        file.lock(10, 20).unwrap();
+        let order = Mutex::new(Vec::new());
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                file.lock_range(5, 0, false).unwrap();
+                order.lock().unwrap().push("taken");
+                file.unlock(5, 0).unwrap();
+            });
+            for (from, word) in [(10, "one is free"), (0, "both are free")] {
+                std::thread::sleep(std::time::Duration::from_millis(20));
+                order.lock().unwrap().push(word);
+                file.unlock(from, from + 10).unwrap();
+            }
+        });
+        assert_eq!(*order.lock().unwrap(), ["one is free", "both are free", "taken"]);
+        assert!(file.1.ranges().is_empty());
     }
 }

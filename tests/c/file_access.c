@@ -268,6 +268,42 @@ static void late_rank(void)
     MUST(MPI_File_close(&fh));
 }
 
+/* In atomic mode, overlapping accesses that one process has under way are as if they came one after the other, too. */
+static void overlapping(void)
+{
+    enum { WRITES = 3, BLOCKS = 2000, BLOCK = 8 };
+    static char written[WRITES][BLOCKS * BLOCK], seen[BLOCKS * BLOCK];
+    MPI_File fh = file_open(MPI_MODE_CREATE | MPI_MODE_RDWR | MPI_MODE_DELETE_ON_CLOSE);
+    MPI_Datatype block, tile;
+    MPI_Request requests[WRITES];
+    MPI_Type_contiguous(BLOCK, MPI_BYTE, &block);
+    MPI_Type_create_resized(block, 0, 2 * BLOCK, &tile);
+    MPI_Type_commit(&tile);
+    MUST(MPI_File_set_view(fh, 0, MPI_BYTE, tile, "native", MPI_INFO_NULL));
+    MUST(MPI_File_set_atomicity(fh, 1));
+    for (int round = 0; round < 20; round++) {
+        for (int i = 0; i < WRITES; i++) {
+            memset(written[i], 'A' + WRITES * check_rank + i, sizeof written[i]);
+            MUST(MPI_File_iwrite_at(fh, 0, written[i], sizeof written[i], MPI_BYTE, &requests[i]));
+        }
+        MUST(MPI_Waitall(WRITES, requests, MPI_STATUSES_IGNORE));
+        MPI_Barrier(MPI_COMM_WORLD);
+        MUST(MPI_File_read_at(fh, 0, seen, sizeof seen, MPI_BYTE, MPI_STATUS_IGNORE));
+        int changes = 0;
+        for (unsigned i = 1; i < sizeof seen; i++) changes += seen[i] != seen[0];
+        CHECK_EQ(changes, 0);
+        MPI_Barrier(MPI_COMM_WORLD);
+    }
+    /* What is under way may go on while the mode changes. */
+    MUST(MPI_File_iwrite_at(fh, 0, written[0], sizeof written[0], MPI_BYTE, &requests[0]));
+    MUST(MPI_File_write_at_all_begin(fh, 0, written[1], 0, MPI_BYTE));
+    MUST(MPI_File_set_atomicity(fh, 0));
+    MUST(MPI_File_write_at_all_end(fh, written[1], MPI_STATUS_IGNORE));
+    MUST(MPI_Wait(&requests[0], MPI_STATUS_IGNORE));
+    MPI_Type_free(&block), MPI_Type_free(&tile);
+    MUST(MPI_File_close(&fh));
+}
+
 int main(int argc, char **argv)
 {
     check_init(&argc, &argv);
@@ -276,6 +312,7 @@ int main(int argc, char **argv)
     at_pointers();
     at_shared_pointer();
     late_rank();
+    overlapping();
     in_sequence();
     CHECK_EQ(file_size(file_path), -1);
     return check_finish();

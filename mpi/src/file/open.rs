@@ -350,7 +350,7 @@ impl OpenedFile {
         let shares = hosts.len() > 1 && is_on_one_host;
         let identity = if is_on_one_host { None } else { filesystem::identity(&file) };
         Ok(OpenedFile {
-            storage: PosixFile(file),
+            storage: PosixFile::new(file),
             filesystem,
             block_bytes: found.blksize(),
             pool: together.offer(rank, shared_memory().filter(|_| shares)),
