@@ -1,7 +1,7 @@
 //! One rank's access: a part of its stream, between a buffer and a file.
 
 use crate::limits::{SIEVE_PIECE_BYTES, SIEVE_WASTE_MAX};
-use crate::storage::{Storage, read_all, write_all};
+use crate::storage::{Storage, read_all, write_all, write_locked};
 use crate::view::{FileRun, View};
 use std::io;
 use tern_mem::UserBuf;
@@ -20,7 +20,8 @@ pub struct Moved {
 pub struct Tuning {
     /// Bytes that are read at once where small pieces lie close together; 0: each piece is read by itself.
     pub sieve_read: u64,
-    /// The same for writing: what lies between the pieces is read, and written back under a lock.
+    /// The same for writing: what lies between the pieces is read, and written back under a lock. Where it is not 0, others may do so, too,
+    /// and each write takes the lock.
     pub sieve_write: u64,
     /// Sieve whatever the pieces are like.
     pub sieve_always: bool,
@@ -125,7 +126,10 @@ pub fn write(storage: &dyn Storage, part: &StreamPart, tuning: &Tuning) -> Moved
     if tuning.sieves(part, tuning.sieve_write) {
         return sieved_write(storage, part, tuning.sieve_write);
     }
-    by_runs(part, |at, len, offset| write_all(storage, &part.buf, at, len, offset))
+    match tuning.sieve_write {
+        0 => by_runs(part, |at, len, offset| write_all(storage, &part.buf, at, len, offset)),
+        _ => by_runs(part, |at, len, offset| write_locked(storage, &part.buf, at, len, offset)),
+    }
 }
 
 /// Reads a part, as far as the file goes.

@@ -241,9 +241,10 @@ impl Hints {
         all
     }
 
-    /// What must be the same at all ranks: they would make different plans.
+    /// What must be the same at all ranks: they would make different plans, or write what others read and write back, without a lock.
     pub fn shared(&self) -> [u64; 5] {
-        let switches = self.cb_read as u64 | (self.cb_write as u64) << 8;
+        let sieves = u64::from(self.ds_write == Switch::Enable);
+        let switches = self.cb_read as u64 | (self.cb_write as u64) << 8 | sieves << 16;
         let unset = |value: Option<u64>| value.unwrap_or(0);
         [
             self.cb_buffer_size,
@@ -283,6 +284,15 @@ mod tests {
             let mut again = hints.clone();
             again.set(key, value).unwrap();
         }
+    }
+
+    #[test]
+    fn ranks_agree_about_locks() {
+        let (mut hints, others) = (Hints::default(), Hints::default());
+        hints.set("romio_ds_write", "disable").unwrap();
+        assert_eq!(hints.shared(), others.shared(), "it never sieves unless it is asked to");
+        hints.set("romio_ds_write", "enable").unwrap();
+        assert_ne!(hints.shared(), others.shared());
     }
 
     #[test]

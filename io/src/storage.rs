@@ -61,6 +61,26 @@ pub fn write_all<S: Storage + ?Sized>(
     if done < len && outcome.is_ok() { (done, stuck()) } else { (done, outcome) }
 }
 
+/// The same under a lock of the range, where others read and write back what lies between their pieces.
+pub fn write_locked<S: Storage + ?Sized>(
+    storage: &S,
+    buf: &UserBuf,
+    at: usize,
+    len: usize,
+    offset: u64,
+) -> (usize, io::Result<()>) {
+    let (from, to) = (offset, offset + len as u64);
+    if len == 0 {
+        return (0, Ok(()));
+    }
+    if let Err(error) = storage.lock(from, to) {
+        return (0, Err(error));
+    }
+    let (done, outcome) = write_all(storage, buf, at, len, offset);
+    let unlocked = storage.unlock(from, to);
+    (done, outcome.and(unlocked))
+}
+
 #[inline]
 fn move_all(
     len: usize,

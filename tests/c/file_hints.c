@@ -107,6 +107,61 @@ static void sieving(void)
     file_remove();
 }
 
+/* Where some read gaps and write them back, each write takes the lock of its range: at once, by a request, by all. */
+static void locked_writes(void)
+{
+    const struct hint by_sieves[] = {{"romio_ds_write", "enable"}, {"romio_cb_write", "enable"}};
+    enum { STEP = 4 * BLOCK };
+    MPI_File fh = opened(by_sieves, 2);
+    MPI_Datatype block, tile;
+    MPI_Request request;
+    MUST(MPI_File_set_view(fh, 0, MPI_BYTE, MPI_BYTE, "native", MPI_INFO_NULL));
+    MUST(MPI_File_write_at(fh, check_rank, data, 1, MPI_BYTE, MPI_STATUS_IGNORE));
+    CHECK_EQ(inject.locks, 2);
+    MUST(MPI_File_iwrite_at(fh, check_rank, data, 1, MPI_BYTE, &request));
+    MUST(MPI_Wait(&request, MPI_STATUS_IGNORE));
+    CHECK_EQ(inject.locks, 4);
+    MUST(MPI_File_write_shared(fh, data, 1, MPI_BYTE, MPI_STATUS_IGNORE));
+    CHECK_EQ(inject.locks, 6);
+    int locks = inject.locks, all;
+    MUST(MPI_File_write_at_all(fh, check_rank, data, 1, MPI_BYTE, MPI_STATUS_IGNORE));
+    locks = inject.locks - locks;
+    MPI_Allreduce(&locks, &all, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+    CHECK(all >= 2);
+    /* The first rank writes with gaps, the others into them. */
+    MPI_Type_contiguous(BLOCK, MPI_BYTE, &block);
+    MPI_Type_create_resized(block, 0, STEP, &tile);
+    MPI_Type_commit(&tile);
+    if (check_rank == 0)
+        MUST(MPI_File_set_view(fh, 0, MPI_BYTE, tile, "native", MPI_INFO_NULL));
+    else
+        MUST(MPI_File_set_view(fh, BLOCK, MPI_BYTE, MPI_BYTE, "native", MPI_INFO_NULL));
+    for (int round = 1; round < 20; round++) {
+        memset(data, round, BYTES);
+        if (check_rank == 0)
+            MUST(MPI_File_write_at(fh, 0, data, BYTES, MPI_BYTE, MPI_STATUS_IGNORE));
+        else if (check_rank == 1)
+            for (int i = 0; i < BLOCKS; i++)
+                MUST(MPI_File_write_at(fh, i * STEP, data, BLOCK, MPI_BYTE, MPI_STATUS_IGNORE));
+        MPI_Barrier(MPI_COMM_WORLD);
+        for (int i = 0; i < BLOCKS && check_rank == 1; i++) CHECK_EQ(file_byte(file_path, i * STEP + BLOCK), round);
+        MPI_Barrier(MPI_COMM_WORLD);
+    }
+    MPI_Type_free(&block), MPI_Type_free(&tile);
+    /* Who does not know of it would not take the lock. */
+    const struct hint never[] = {{"romio_ds_write", "disable"}};
+    MPI_Info info = info_of(never, 1);
+    if (check_size > 1)
+        CHECK_ERROR(MPI_File_set_info(fh, check_rank ? info : MPI_INFO_NULL), MPI_ERR_NOT_SAME, "MPI_File_set_info");
+    MUST(MPI_File_set_info(fh, info));
+    MPI_Info_free(&info);
+    locks = inject.locks;
+    MUST(MPI_File_write_at(fh, 0, data, 1, MPI_BYTE, MPI_STATUS_IGNORE));
+    CHECK_EQ(inject.locks, locks);
+    MUST(MPI_File_close(&fh));
+    file_remove();
+}
+
 /* Calls of all ranks for an access of all. */
 static int together(MPI_File fh, int writes)
 {
@@ -212,6 +267,7 @@ int main(int argc, char **argv)
     check_init(&argc, &argv);
     file_name("hints");
     sieving();
+    locked_writes();
     collective_buffering();
     settled();
     access_style();

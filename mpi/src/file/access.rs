@@ -169,7 +169,8 @@ impl File {
         let first = view.contiguous_from()?;
         let etype = view.etype_bytes();
         let (elements, rest) = if etype == 1 { (bytes, 0) } else { (bytes / etype, bytes % etype) };
-        let is_usual = rest == 0 && bytes > 0 && self.view.representation.is_plain() && !self.is_atomic;
+        let locks = if call.writes { self.locks.writes } else { self.locks.reads };
+        let is_usual = rest == 0 && bytes > 0 && self.view.representation.is_plain() && !locks;
         if !is_usual || !facts.allows(call.writes, call.place != AccessPosition::Shared) {
             return None;
         }

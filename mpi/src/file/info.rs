@@ -88,7 +88,7 @@ impl ChangedHints {
         if file.hints.access_style != self.hints.access_style {
             file.facts.storage.advise(&self.hints.advice());
         }
-        file.hints = self.hints;
+        file.set_hints(self.hints);
         Ok(())
     }
 }

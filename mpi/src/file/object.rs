@@ -30,6 +30,8 @@ pub(crate) struct File {
     pub position: u64,
     /// `MPI_File_set_atomicity`.
     pub is_atomic: bool,
+    /// What takes a lock.
+    pub locks: LockedAccesses,
     /// A split collective that has begun and not ended (section 14.4.5).
     pub split: Option<Split>,
 }
@@ -61,19 +63,26 @@ pub(crate) struct DirectAccess {
 }
 
 impl DirectAccess {
-    /// Of a file to whose view and atomicity this is.
-    pub(crate) fn of(facts: &FileFacts, view: &FileView, is_atomic: bool) -> Self {
+    /// Of a file to whose view this is, and what takes a lock.
+    pub(crate) fn of(facts: &FileFacts, view: &FileView, locks: LockedAccesses) -> Self {
         let first = view.view.contiguous_from();
         let usual = first.is_some() && view.view.etype_bytes() > 0;
-        let can = usual && view.representation.is_plain() && !is_atomic;
+        let can = usual && view.representation.is_plain();
         DirectAccess {
             storage: facts.storage.clone(),
             first: first.unwrap_or_default(),
             etype_bytes: view.view.etype_bytes(),
-            reads: can && facts.allows(false, true),
-            writes: can && facts.allows(true, true),
+            reads: can && !locks.reads && facts.allows(false, true),
+            writes: can && !locks.writes && facts.allows(true, true),
         }
     }
+}
+
+/// Which accesses take a lock: all in atomic mode, and writes where ranks sieve what they write.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(crate) struct LockedAccesses {
+    pub(super) reads: bool,
+    pub(super) writes: bool,
 }
 
 /// A split collective that has begun.
@@ -91,14 +100,27 @@ pub(crate) struct Split {
 impl File {
     /// Sets the view, and the pointer to its begin.
     pub(crate) fn set_view(&mut self, view: FileView) {
-        self.direct = DirectAccess::of(&self.facts, &view, self.is_atomic);
         (self.view, self.position) = (Arc::new(view), 0);
+        self.settle_locks();
     }
 
     /// Sets the atomicity.
     pub(crate) fn set_atomic(&mut self, is_atomic: bool) {
         self.is_atomic = is_atomic;
-        self.direct = DirectAccess::of(&self.facts, &self.view, is_atomic);
+        self.settle_locks();
+    }
+
+    /// Sets the hints.
+    pub(crate) fn set_hints(&mut self, hints: Hints) {
+        self.hints = hints;
+        self.settle_locks();
+    }
+
+    /// What takes a lock from now on.
+    pub(crate) fn settle_locks(&mut self) {
+        let sieves = self.tuning().sieve_write > 0;
+        self.locks = LockedAccesses { reads: self.is_atomic, writes: self.is_atomic || sieves };
+        self.direct = DirectAccess::of(&self.facts, &self.view, self.locks);
     }
 
     /// How an access of this rank alone is made.

@@ -6,7 +6,7 @@ use super::agreement::{agree, expect_same};
 use super::facts::FileFacts;
 use super::fault::of_system;
 use super::manage::sync;
-use super::object::{DirectAccess, File, FileView};
+use super::object::{DirectAccess, File, FileView, LockedAccesses};
 use super::pointer_place::SharedPointer;
 use super::serve;
 use super::shared_pointer::PointerOffer;
@@ -225,8 +225,11 @@ fn open<'a>(
     if hints.access_style.is_some() {
         facts.storage.advise(&hints.advice());
     }
-    let direct = DirectAccess::of(&facts, &view, false);
-    let file = File { facts, comm, errhandler, hints, view, direct, position, is_atomic: false, split: None };
+    let locks = LockedAccesses::default();
+    let direct = DirectAccess::of(&facts, &view, locks);
+    let (is_atomic, split) = (false, None);
+    let mut file = File { facts, comm, errhandler, hints, view, direct, position, is_atomic, locks, split };
+    file.settle_locks();
     super::verbose::opened(&process, &file);
     let handle = process.objects.files.table.insert(Box::new(file)).map(MPI_File);
     let handle = handle.ok_or_else(|| fail(MPI_ERR_NO_MEM, "2^18 files are open: close some"))?;

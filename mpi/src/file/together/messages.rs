@@ -5,7 +5,7 @@
 
 use super::super::facts::FileFacts;
 use super::meet::is_over;
-use super::step::AccessStep;
+use super::step::{AccessStep, ExchangeWay};
 use crate::comm::agree::{number, record};
 use crate::core::process::Process;
 use std::ops::Range;
@@ -13,7 +13,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 use tern_engine::{Envelope, Mode, Pattern, StartedMessage};
 use tern_io::access::StreamPart;
-use tern_io::storage::{read_all, write_all};
+use tern_io::storage::{read_all, write_all, write_locked};
 use tern_io::view::FileRun;
 use tern_io::{AccessSpan, Cover, Moved, Plan};
 use tern_mem::UserBuf;
@@ -86,6 +86,7 @@ struct ToAggregator {
 /// What it does as one that has a window.
 struct WindowOwner {
     domain: usize,
+    locks: bool,
     round: u64,
     window: UserBuf,
     cover: Arc<Vec<AtomicU64>>,
@@ -113,13 +114,19 @@ struct FromRank {
 
 impl MessageExchange {
     /// Begins.
-    pub(super) fn new(facts: &FileFacts, plan: Plan, spans: &[AccessSpan], writes: bool) -> MessageExchange {
+    pub(super) fn new(
+        facts: &FileFacts,
+        plan: Plan,
+        spans: &[AccessSpan],
+        ExchangeWay { writes, locks }: ExchangeWay,
+    ) -> MessageExchange {
         let aggregator = facts.domain_of(&plan).map(|domain| {
             let longest = (0..plan.rounds()).map(|round| plan.window(domain, round)).map(|w| w.end - w.start);
             let bytes = longest.max().unwrap_or(0) as usize;
             let words = if writes { Cover::words(bytes) } else { 0 };
             WindowOwner {
                 domain,
+                locks,
                 round: 0,
                 window: UserBuf::owned(bytes),
                 cover: Arc::new((0..words).map(|_| AtomicU64::new(0)).collect()),
@@ -249,13 +256,14 @@ impl WindowOwner {
 
     fn save(&self, facts: Arc<FileFacts>, range: Range<u64>) -> Box<dyn FnOnce() -> Moved + Send> {
         let (window, bits) = (self.window.clone(), self.cover.clone());
+        let write = if self.locks { write_locked } else { write_all };
         Box::new(move || {
             let (cover, len) = (Cover::of(&bits, window.len()), (range.end - range.start) as usize);
             let mut moved = Moved::default();
             cover.ranges(len, |filled| {
                 let offset = range.start + filled.start as u64;
                 let (bytes, outcome) =
-                    write_all(&*facts.storage, &window, filled.start, filled.len(), offset);
+                    write(facts.storage.as_ref(), &window, filled.start, filled.len(), offset);
                 moved.bytes += bytes as u64;
                 moved.error = outcome.err();
                 moved.error.is_none()

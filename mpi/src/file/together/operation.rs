@@ -6,7 +6,7 @@ use super::super::verbose;
 use super::meet::FileMeeting;
 use super::messages;
 use super::shared;
-use super::step::AccessStep;
+use super::step::{AccessStep, ExchangeWay};
 use crate::comm::agree::{number, record};
 use crate::core::error::{Error, fail};
 use crate::core::process::{Process, enter};
@@ -221,12 +221,12 @@ impl CollectiveTransfer {
             self.stage = OperationStage::Alone;
             return;
         }
-        let writes = self.access.writes;
+        let way = ExchangeWay { writes: self.access.writes, locks: self.access.tuning.sieve_write > 0 };
         self.stage = if let Some(pool) = &together.pool {
-            OperationStage::Shared(shared::SharedExchange::new(facts, pool, spans, writes))
+            OperationStage::Shared(shared::SharedExchange::new(facts, pool, spans, way))
         } else {
             let plan = Plan::new(spans, &together.aggregators, together.window_bytes, together.align);
-            OperationStage::Messages(messages::MessageExchange::new(facts, plan, spans, writes))
+            OperationStage::Messages(messages::MessageExchange::new(facts, plan, spans, way))
         };
     }
 

@@ -6,12 +6,12 @@
 
 use super::super::facts::FileFacts;
 use super::pool::{COME, DONE, END, TAKEN, WindowPool};
-use super::step::AccessStep;
+use super::step::{AccessStep, ExchangeWay};
 use crate::core::process::Process;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use tern_io::access::StreamPart;
-use tern_io::storage::{read_all, write_all};
+use tern_io::storage::{read_all, write_all, write_locked};
 use tern_io::{AccessSpan, Moved, PoolWalk, PoolWindow};
 use tern_mem::UserBuf;
 
@@ -21,6 +21,7 @@ const WRITE_SLOTS: usize = 8;
 /// An exchange under way.
 pub(super) struct SharedExchange {
     writes: bool,
+    locks: bool,
     me: AccessSpan,
     /// The next window for this rank's copies, and the walk behind it.
     copies: (Option<PoolWindow>, PoolWalk),
@@ -40,7 +41,7 @@ impl SharedExchange {
         facts: &FileFacts,
         pool: &WindowPool,
         spans: &[AccessSpan],
-        writes: bool,
+        ExchangeWay { writes, locks }: ExchangeWay,
     ) -> SharedExchange {
         let together = &facts.together;
         let slots = if writes { pool.slots().min(WRITE_SLOTS) } else { pool.slots() };
@@ -49,6 +50,7 @@ impl SharedExchange {
         let first = (walk.next(), walk);
         SharedExchange {
             writes,
+            locks,
             me: spans[facts.me as usize],
             copies: first.clone(),
             works: first,
@@ -80,7 +82,7 @@ impl SharedExchange {
         }
         if let Some(window) = self.take_window(pool) {
             self.is_working = true;
-            return Some(AccessStep::Work(work(facts.clone(), window, self.writes)));
+            return Some(AccessStep::Work(work(facts.clone(), window, (self.writes, self.locks))));
         }
         // All windows have been copied, and each is or was with somebody.
         (self.copies.0.is_none() && self.works.0.is_none()).then(|| {
@@ -186,10 +188,14 @@ impl Process {
 }
 
 /// Reads or writes a window, and publishes that.
-fn work(facts: Arc<FileFacts>, window: PoolWindow, writes: bool) -> Box<dyn FnOnce() -> Moved + Send> {
+fn work(
+    facts: Arc<FileFacts>,
+    window: PoolWindow,
+    (writes, locks): (bool, bool),
+) -> Box<dyn FnOnce() -> Moved + Send> {
     Box::new(move || {
         let Some(pool) = &facts.together.pool else { return Moved::default() };
-        let moved = if writes { save(&facts, pool, &window) } else { load(&facts, pool, &window) };
+        let moved = if writes { save(&facts, pool, &window, locks) } else { load(&facts, pool, &window) };
         pool.word(DONE, window.slot).fetch_add(1, Ordering::SeqCst);
         pool.end_work();
         if writes {
@@ -199,13 +205,14 @@ fn work(facts: Arc<FileFacts>, window: PoolWindow, writes: bool) -> Box<dyn FnOn
     })
 }
 
-fn save(facts: &FileFacts, pool: &WindowPool, window: &PoolWindow) -> Moved {
+fn save(facts: &FileFacts, pool: &WindowPool, window: &PoolWindow, locks: bool) -> Moved {
     let (range, mut moved) = (&window.range, Moved::default());
     let len = (range.end - range.start) as usize;
     let (buf, cover) = (pool.buffer(window.slot, len), pool.cover(window.slot));
     cover.ranges(len, |filled| {
         let offset = range.start + filled.start as u64;
-        let (bytes, outcome) = write_all(&*facts.storage, &buf, filled.start, filled.len(), offset);
+        let write = if locks { write_locked } else { write_all };
+        let (bytes, outcome) = write(facts.storage.as_ref(), &buf, filled.start, filled.len(), offset);
         moved.bytes += bytes as u64;
         moved.error = outcome.err();
         moved.error.is_none()
