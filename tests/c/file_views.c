@@ -305,14 +305,16 @@ int main(int argc, char **argv)
     wrong_views();
     const char *hints[][2] = {{"romio_cb_write", "automatic"}, {"romio_cb_write", "enable"}, {"romio_cb_write",
             "disable"},
-                              {"romio_ds_write", "enable"}, {"cb_buffer_size", "8192"}, {"cb_nodes", "1"}};
+                              {"romio_ds_write", "enable"}, {"cb_buffer_size", "8192"}, {"cb_nodes", "1"},
+                              {"cb_block_size", "1111"}};
     for (unsigned i = 0; i < sizeof hints / sizeof *hints; i++) {
         MPI_Info info;
         MPI_Info_create(&info);
         MPI_Info_set(info, hints[i][0], hints[i][1]);
         if (i == 1) MPI_Info_set(info, "romio_cb_read", "enable");
         if (i == 2) MPI_Info_set(info, "romio_cb_read", "disable");
-        if (i == 4) MPI_Info_set(info, "romio_cb_write", "enable");
+        if (i == 4 || i == 6) MPI_Info_set(info, "romio_cb_write", "enable");
+        if (i == 6) MPI_Info_set(info, "cb_buffer_size", "65536");
         MPI_File fh;
         MUST(MPI_File_open(MPI_COMM_WORLD, file_path, MPI_MODE_CREATE | MPI_MODE_RDWR | MPI_MODE_DELETE_ON_CLOSE,
                            info, &fh));

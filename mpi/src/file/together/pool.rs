@@ -24,7 +24,14 @@ const _: () = assert!(END + 64 * SLOTS_MAX <= WINDOWS);
 
 /// Bytes of one rank's memory.
 pub(super) fn bytes(window_bytes: usize, slots: usize) -> usize {
-    WINDOWS + slots * (window_bytes + 8 * Cover::words(window_bytes))
+    bits_at(window_bytes, slots, slots)
+}
+
+/// Where the bits of a slot's window begin. They are words, and a window may have any length that a hint asks for.
+fn bits_at(window_bytes: usize, slots: usize, slot: usize) -> usize {
+    WINDOWS
+        + (slots * window_bytes).next_multiple_of(size_of::<u64>())
+        + slot * 8 * Cover::words(window_bytes)
 }
 
 /// The memory of all ranks that give some.
@@ -82,9 +89,8 @@ impl WindowPool {
     pub(super) fn cover(&self, slot: usize) -> Cover<'_> {
         let words = Cover::words(self.window_bytes);
         let (range, number) = self.place(slot);
-        let at = WINDOWS + self.slots * self.window_bytes + number * 8 * words;
-        let first = range.at(at, 8 * words).cast::<AtomicU64>();
-        // SAFETY: within the mapping, aligned since windows are a multiple of 8 bytes, initialized by the system; atomics may be shared.
+        let first = range.at(bits_at(self.window_bytes, self.slots, number), 8 * words).cast::<AtomicU64>();
+        // SAFETY: within the mapping, aligned as `bits_at` and the mapping are, initialized by the system; atomics may be shared.
         Cover::of(unsafe { std::slice::from_raw_parts(first, words) }, self.window_bytes)
     }
 
@@ -96,5 +102,21 @@ impl WindowPool {
 
     pub(super) fn end_work(&self) {
         self.common(BUSY).fetch_sub(1, Ordering::SeqCst);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bits_are_aligned_behind_windows_of_any_length() {
+        for (window_bytes, slots) in [(32219, 2), (4096, 4), (1111, 3), (1, 1)] {
+            for slot in 0..slots {
+                let at = bits_at(window_bytes, slots, slot);
+                assert!(at.is_multiple_of(8) && at >= WINDOWS + slots * window_bytes);
+                assert!(at + 8 * Cover::words(window_bytes) <= bytes(window_bytes, slots));
+            }
+        }
     }
 }
