@@ -27,9 +27,8 @@ const GPFS_MAGIC: i64 = 0x4750_4653;
 const TMPFS_MAGIC: i64 = 0x0102_1994;
 const OVERLAY_MAGIC: i64 = 0x794C_7630;
 
-/// File systems that only one machine has, ever: ext2 to ext4, XFS, Btrfs, memory, ZFS, and layers over others, as containers have.
-const ONE_MACHINE_MAGICS: [i64; 6] =
-    [0xEF53, 0x5846_5342, 0x9123_683E, TMPFS_MAGIC, 0x2FC1_2FC1, OVERLAY_MAGIC];
+/// File systems that only one machine has, ever: ext2 to ext4, XFS, Btrfs, memory, ZFS.
+const ONE_MACHINE_MAGICS: [i64; 5] = [0xEF53, 0x5846_5342, 0x9123_683E, TMPFS_MAGIC, 0x2FC1_2FC1];
 
 impl FileSystem {
     /// That of an open file.
@@ -72,7 +71,9 @@ fn magic(fd: RawFd) -> io::Result<i64> {
 /// What tells a file from all others, if it lies where only one machine can have it; two that have opened one file find the same. `None`
 /// where other machines may see it under other numbers.
 pub fn identity(file: &File) -> Option<u64> {
-    let magic = magic(file.as_raw_fd()).ok().filter(|magic| ONE_MACHINE_MAGICS.contains(magic))?;
+    // Layers over others, as containers have, are one machine's, too.
+    let is_local = |magic: &i64| *magic == OVERLAY_MAGIC || ONE_MACHINE_MAGICS.contains(magic);
+    let magic = magic(file.as_raw_fd()).ok().filter(is_local)?;
     let mut hasher = DefaultHasher::new();
     // Of all containers of a machine it is the same.
     fs::read("/proc/sys/kernel/random/boot_id").ok()?.hash(&mut hasher);
@@ -82,6 +83,24 @@ pub fn identity(file: &File) -> Option<u64> {
         (found.dev(), found.ino()).hash(&mut hasher);
     }
     Some(hasher.finish().max(1))
+}
+
+/// Whether a file can be read and written at offsets: pipes, sockets and terminals cannot.
+pub fn has_places(file: &File) -> bool {
+    // SAFETY: a plain system call on an open descriptor, which moves nothing.
+    unsafe { libc::lseek(file.as_raw_fd(), 0, libc::SEEK_CUR) >= 0 }
+}
+
+/// What tells a file from all others among those that one host has open; 0 if its numbers may not tell. Containers may have one image each,
+/// as a file system of its own: of files that are only read this counts where the numbers are certain.
+pub fn identity_on_host(file: &File, is_written: bool) -> u64 {
+    if !is_written && !magic(file.as_raw_fd()).is_ok_and(|magic| ONE_MACHINE_MAGICS.contains(&magic)) {
+        return 0;
+    }
+    let Ok(found) = file.metadata() else { return 0 };
+    let mut hasher = DefaultHasher::new();
+    (found.dev(), found.ino()).hash(&mut hasher);
+    hasher.finish().max(1)
 }
 
 #[cfg(test)]
@@ -108,9 +127,19 @@ mod tests {
         fs::remove_file(&path).unwrap();
         let is_layered = magic(one.as_raw_fd()).unwrap() == OVERLAY_MAGIC;
         assert!(is_layered || identity(&one).is_none() || identity(&one) != identity(&other));
+        assert_eq!(identity_on_host(&one, true), identity_on_host(&again, true));
+        assert_ne!(identity_on_host(&one, true), identity_on_host(&other, true));
         assert!(
             identity(&File::open("/proc/self/stat").unwrap()).is_none(),
             "of a file system of the kernel's"
         );
+    }
+
+    #[test]
+    fn pipes_have_no_places() {
+        let (end, _other) = io::pipe().unwrap();
+        assert!(!has_places(&File::from(std::os::fd::OwnedFd::from(end))));
+        assert!(has_places(&File::open("/proc/self/exe").unwrap()));
+        assert!(has_places(&File::open("/dev/null").unwrap()));
     }
 }

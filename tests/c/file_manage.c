@@ -3,6 +3,7 @@
  * timeout: 60
  */
 #include "file.h"
+#include <fcntl.h>
 
 static void modes(void)
 {
@@ -106,6 +107,61 @@ static void ends(void)
     MPI_Barrier(MPI_COMM_WORLD);
 }
 
+/* Ranks may name one file in several ways, but not several files. */
+static void names(void)
+{
+    MPI_File fh = MPI_FILE_NULL;
+    const int amode = MPI_MODE_CREATE | MPI_MODE_RDWR | MPI_MODE_DELETE_ON_CLOSE;
+    const char *base = strrchr(file_path, '/') + 1;
+    char folder[sizeof file_path], before[4096], other[sizeof file_path + 8];
+    snprintf(folder, sizeof folder, "%.*s", (int)(base - file_path), file_path);
+    snprintf(other, sizeof other, "%s-other", file_path);
+    CHECK(getcwd(before, sizeof before) != NULL);
+    CHECK_EQ(chdir(folder), 0);
+    MUST(MPI_File_open(MPI_COMM_WORLD, check_rank % 2 ? file_path : base, amode, MPI_INFO_NULL, &fh));
+    char byte = (char)check_rank;
+    MUST(MPI_File_write_ordered(fh, &byte, 1, MPI_BYTE, MPI_STATUS_IGNORE));
+    MUST(MPI_File_sync(fh));
+    CHECK_EQ(file_size(file_path), check_size);
+    /* The file is found, and deleted, from another folder. */
+    CHECK_EQ(chdir(before), 0);
+    MUST(MPI_File_close(&fh));
+    CHECK_EQ(file_size(file_path), -1);
+    if (check_size > 1) {
+        if (check_rank == 0) fclose(fopen(other, "w"));
+        MPI_Barrier(MPI_COMM_WORLD);
+        CHECK_ERROR(MPI_File_open(MPI_COMM_WORLD, check_rank ? other : file_path, amode, MPI_INFO_NULL, &fh),
+                    MPI_ERR_NOT_SAME, "MPI_File_open");
+        MPI_Barrier(MPI_COMM_WORLD);
+        CHECK_EQ(file_size(file_path), -1);
+        if (check_rank == 0) unlink(other);
+        MPI_Barrier(MPI_COMM_WORLD);
+        CHECK_ERROR(MPI_File_open(MPI_COMM_WORLD, check_rank ? other : file_path, amode, MPI_INFO_NULL, &fh),
+                    MPI_ERR_NO_SUCH_FILE, "MPI_File_open");
+        MPI_Barrier(MPI_COMM_WORLD);
+        CHECK_EQ(file_size(file_path), -1);
+    }
+    /* A link to a file that is not there yet. */
+    if (check_rank == 0) CHECK_EQ(symlink(other, file_path), 0);
+    MPI_Barrier(MPI_COMM_WORLD);
+    CHECK_ERROR(MPI_File_open(MPI_COMM_WORLD, file_path, amode | MPI_MODE_EXCL, MPI_INFO_NULL, &fh),
+                MPI_ERR_FILE_EXISTS, "MPI_File_open");
+    MUST(MPI_File_open(MPI_COMM_WORLD, file_path, amode, MPI_INFO_NULL, &fh));
+    CHECK_EQ(file_size(other), 0);
+    MPI_Barrier(MPI_COMM_WORLD);
+    MUST(MPI_File_close(&fh));
+    if (check_rank == 0) unlink(other);
+    /* A pipe has no places. */
+    if (check_rank == 0) CHECK_EQ(mkfifo(other, 0600), 0);
+    MPI_Barrier(MPI_COMM_WORLD);
+    int reader = open(other, O_RDWR | O_NONBLOCK);
+    CHECK_ERROR(MPI_File_open(MPI_COMM_WORLD, other, MPI_MODE_WRONLY | MPI_MODE_SEQUENTIAL, MPI_INFO_NULL, &fh),
+                MPI_ERR_UNSUPPORTED_OPERATION, "MPI_File_open");
+    close(reader);
+    MPI_Barrier(MPI_COMM_WORLD);
+    if (check_rank == 0) unlink(other);
+}
+
 static void hints(void)
 {
     MPI_Info info, used;
@@ -186,6 +242,7 @@ int main(int argc, char **argv)
     modes();
     sizes();
     ends();
+    names();
     hints();
     handlers();
     CHECK_EQ(file_size(file_path), -1);

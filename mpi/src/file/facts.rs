@@ -6,6 +6,7 @@ use crate::comm::object::shown;
 use crate::core::error::{Result, fail};
 use std::ffi::c_int;
 use std::ops::Range;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use tern_abi::*;
@@ -17,6 +18,8 @@ use tern_job::status_page::count_of_ranks;
 pub(crate) struct FileFacts {
     /// Path as the program gave it, without a prefix that names a file system.
     pub path: String,
+    /// The same from the root: the program may go to another folder.
+    pub place: PathBuf,
     /// Access mode.
     pub amode: c_int,
     /// This process's rank.

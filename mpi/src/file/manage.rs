@@ -129,6 +129,6 @@ fn refresh(facts: &FileFacts) {
     if facts.storage.lock_range(0, 0, facts.writes()).is_ok() {
         let _ = tern_io::Storage::unlock(&*facts.storage, 0, 0);
     } else {
-        let _ = std::fs::File::open(&facts.path);
+        let _ = std::fs::File::open(&facts.place);
     }
 }

@@ -22,10 +22,10 @@ use crate::core::process::enter;
 use crate::env::hints::Info;
 use std::borrow::Cow;
 use std::ffi::c_int;
-use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io;
 use std::os::fd::AsRawFd;
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize};
 use tern_abi::*;
@@ -78,7 +78,7 @@ entry! {
         let path = path(&filename)?;
         enter().hints(info)?;
         enter().engine()?;
-        remove(&path)
+        remove(Path::new(&path))
     }
 }
 
@@ -88,7 +88,7 @@ fn last_act(facts: &FileFacts, participants: &Participants) -> Result {
     if !deletes && facts.is_on_one_host() && facts.filesystem != FileSystem::Nfs {
         return Ok(());
     }
-    let last = if deletes && facts.me == 0 { remove(&facts.path) } else { told_by_server(facts) };
+    let last = if deletes && facts.me == 0 { remove(&facts.place) } else { told_by_server(facts) };
     agree(participants, last, &[]).map(|_| ())
 }
 
@@ -100,11 +100,11 @@ fn told_by_server(facts: &FileFacts) -> Result {
     Ok(())
 }
 
-fn remove(path: &str) -> Result {
+fn remove(path: &Path) -> Result {
     std::fs::remove_file(path).map_err(|error| match error.raw_os_error() {
         // What Linux says of a directory is what POSIX says of no permission.
-        Some(libc::EISDIR) => fail(MPI_ERR_BAD_FILE, format!("'{path}' is a directory")),
-        _ => of_system(&error, path),
+        Some(libc::EISDIR) => fail(MPI_ERR_BAD_FILE, format!("'{}' is a directory", path.display())),
+        _ => of_system(&error, &path.to_string_lossy()),
     })
 }
 
@@ -181,12 +181,6 @@ fn own_comm(comm: MPI_Comm) -> Result<MPI_Comm> {
     Ok(handle)
 }
 
-fn hash(text: &str) -> u64 {
-    let mut hasher = DefaultHasher::new();
-    text.hash(&mut hasher);
-    hasher.finish()
-}
-
 fn open<'a>(
     comm: MPI_Comm,
     arguments: Result<(Handed<'a, MPI_File>, OpenArguments)>,
@@ -206,8 +200,8 @@ fn open<'a>(
         Ok((_, wanted)) => hints_of(&wanted.info, participants.rank),
         Err(_) => Hints::default(),
     };
-    let (amode, name) = arguments.as_ref().map_or((0, 0), |(_, wanted)| (wanted.amode, hash(&wanted.path)));
-    let mine = [&[host.into(), amode as u64, name][..], &hints.shared()].concat();
+    let amode = arguments.as_ref().map_or(0, |(_, wanted)| wanted.amode);
+    let mine = [&[host.into(), amode as u64][..], &hints.shared()].concat();
     let ((fh, wanted), mut told) = agree(&participants, arguments, &mine)?;
     let hosts = told.iter_mut().map(|words| words.remove(0) as u32).collect();
     expect_same((), &told)?;
@@ -260,7 +254,10 @@ fn open_everywhere(
     let (first, _) = agree(participants, first, &[])?;
     let opened = match first {
         Some((file, _)) => Ok(file),
-        None => open_here(wanted, &mut options(wanted.amode)).map_err(|error| unseen(error, &wanted.path)),
+        None => open_here(wanted, &mut options(wanted.amode)).map_err(|error| {
+            let is_beside_first = ranks.2[participants.rank as usize] == ranks.2[0];
+            unseen(error, &wanted.path, is_beside_first)
+        }),
     };
     let opened = opened.and_then(|file| OpenedFile::new(file, participants.rank, &ranks.2, wanted, hints));
     let known = opened_by_all(participants, ranks, wanted, opened);
@@ -271,8 +268,8 @@ fn open_everywhere(
     known
 }
 
-fn unseen(error: io::Error, path: &str) -> Box<Error> {
-    if error.kind() != io::ErrorKind::NotFound {
+fn unseen(error: io::Error, path: &str, is_beside_first: bool) -> Box<Error> {
+    if error.kind() != io::ErrorKind::NotFound || is_beside_first {
         return of_system(&error, path);
     }
     not_shared(path, "does not see it")
@@ -308,18 +305,26 @@ fn open_here(wanted: &OpenArguments, options: &mut std::fs::OpenOptions) -> io::
 fn open_first(wanted: &OpenArguments, hints: &Hints) -> Result<(std::fs::File, bool)> {
     let refused = |error| of_system(&error, &wanted.path);
     let has = |mode| wanted.amode & mode != 0;
-    if has(MPI_MODE_CREATE) {
-        let mut create = options(wanted.amode);
-        create.create_new(true).mode(hints.file_perm.unwrap_or(0o666));
-        match open_here(wanted, &mut create) {
+    let (creates, is_exclusive) = (has(MPI_MODE_CREATE), has(MPI_MODE_EXCL));
+    let mut create = options(wanted.amode);
+    create.mode(hints.file_perm.unwrap_or(0o666));
+    if creates {
+        match open_here(wanted, create.clone().create_new(true)) {
             Ok(file) => return Ok((file, true)),
-            Err(error) if error.kind() == io::ErrorKind::AlreadyExists && !has(MPI_MODE_EXCL) => {}
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists && !is_exclusive => {}
             // A file system may refuse to make what is there already by another word.
-            Err(error) if !has(MPI_MODE_EXCL) && std::path::Path::new(&wanted.path).exists() => drop(error),
+            Err(error) if !is_exclusive && Path::new(&wanted.path).exists() => drop(error),
             Err(error) => return Err(refused(error)),
         }
     }
-    open_here(wanted, &mut options(wanted.amode)).map(|file| (file, false)).map_err(refused)
+    let opened = match open_here(wanted, &mut options(wanted.amode)) {
+        // The name is there, but the file is not: it is a link, which the system follows where the file need not be new.
+        Err(error) if error.kind() == io::ErrorKind::NotFound && creates && !is_exclusive => {
+            open_here(wanted, create.create(true))
+        }
+        opened => opened,
+    };
+    opened.map(|file| (file, false)).map_err(refused)
 }
 
 /// A file that this rank has opened, and what it offers to the others.
@@ -332,8 +337,10 @@ struct OpenedFile {
     pointer: PointerOffer,
     /// Where pointers begin.
     start: u64,
-    /// What tells it from other files, or 0: a name may be another file's at another host.
+    /// What tells it from other files, or 0: a name may be another file's at another host, or in another folder.
     identity: u64,
+    /// The same among ranks of one host.
+    identity_on_host: u64,
 }
 
 impl OpenedFile {
@@ -346,6 +353,13 @@ impl OpenedFile {
     ) -> Result<OpenedFile> {
         tern_io::size_limit::ask();
         tern_io::size_limit::survive();
+        if !filesystem::has_places(&file) {
+            let text = format!(
+                "'{}' is a pipe, a terminal or the like, which has no places: a file of MPI must have them",
+                wanted.path
+            );
+            return Err(fail(MPI_ERR_UNSUPPORTED_OPERATION, text));
+        }
         let found = file.metadata().map_err(|error| of_system(&error, &wanted.path))?;
         let filesystem = FileSystem::of(file.as_raw_fd()).unwrap_or(FileSystem::Local);
         let together = Together::new(hosts, filesystem, hints);
@@ -353,6 +367,7 @@ impl OpenedFile {
         let shares = hosts.len() > 1 && is_on_one_host;
         let identity = if is_on_one_host { None } else { filesystem::identity(&file) };
         Ok(OpenedFile {
+            identity_on_host: filesystem::identity_on_host(&file, wanted.amode & MPI_MODE_RDONLY == 0),
             storage: PosixFile::new(file),
             filesystem,
             block_bytes: found.blksize(),
@@ -365,7 +380,7 @@ impl OpenedFile {
     }
 
     fn words(&self) -> Vec<u64> {
-        [&self.pool.words()[..], &self.pointer.words(), &[self.identity]].concat()
+        [&self.pool.words()[..], &self.pointer.words(), &[self.identity, self.identity_on_host]].concat()
     }
 }
 
@@ -376,9 +391,10 @@ fn opened_by_all(
     wanted: &OpenArguments,
     opened: Result<OpenedFile>,
 ) -> Result<(Arc<FileFacts>, u64)> {
-    let words = opened.as_ref().map_or(vec![0; 5], OpenedFile::words);
+    let words = opened.as_ref().map_or(vec![0; 6], OpenedFile::words);
     let (mut opened, told) = agree(participants, opened, &words)?;
-    expect_one_file(participants, &wanted.path, &told.iter().map(|words| words[4]).collect::<Vec<_>>())?;
+    let identities: Vec<_> = told.iter().map(|words| [words[4], words[5]]).collect();
+    expect_one_file(participants, &wanted.path, &hosts, &identities)?;
     let two = |first: usize| told.iter().map(|words| [words[first], words[first + 1]]).collect::<Vec<_>>();
     let shares = opened.together.accept(opened.pool, &two(0));
     let pointer = opened.pointer.accept(&two(2));
@@ -394,6 +410,7 @@ fn opened_by_all(
     let pointer = pointer.filter(|_| told.iter().all(|words| words[1] == 1));
     let facts = FileFacts {
         path: wanted.path.clone(),
+        place: std::path::absolute(&wanted.path).unwrap_or_else(|_| PathBuf::from(&wanted.path)),
         amode: wanted.amode,
         me: participants.rank,
         group,
@@ -411,14 +428,29 @@ fn opened_by_all(
     Ok((Arc::new(facts), start))
 }
 
-/// All ranks have opened the file that rank 0 has, as far as their numbers tell.
-fn expect_one_file(participants: &Participants, path: &str, identities: &[u64]) -> Result {
-    let differs = |identity: u64| identity != 0 && identities[0] != 0 && identity != identities[0];
-    if !identities.iter().any(|identity| differs(*identity)) {
+/// All ranks have opened the file that rank 0 has, as far as their numbers tell. Names may differ (section 14.2.1).
+fn expect_one_file(
+    participants: &Participants,
+    path: &str,
+    hosts: &[u32],
+    identities: &[[u64; 2]],
+) -> Result {
+    let differ = |one: u64, other: u64| one != 0 && other != 0 && one != other;
+    let is_elsewhere = |rank: usize| differ(identities[rank][0], identities[0][0]);
+    let beside = |rank: usize| hosts.iter().position(|host| *host == hosts[rank]).unwrap_or(rank);
+    let is_other = |rank: usize| differ(identities[rank][1], identities[beside(rank)][1]);
+    if !(0..hosts.len()).any(|rank| is_elsewhere(rank) || is_other(rank)) {
         return Ok(());
     }
-    let is_other = differs(identities[participants.rank as usize]);
-    let mine = if is_other { Err(not_shared(path, "has another file of that name")) } else { Ok(()) };
+    let me = participants.rank as usize;
+    let mine = if is_other(me) {
+        let text = format!("'{path}' is not the file that rank {} has opened, on the same host", beside(me));
+        Err(fail(MPI_ERR_NOT_SAME, text))
+    } else if is_elsewhere(me) {
+        Err(not_shared(path, "has another file of that name"))
+    } else {
+        Ok(())
+    };
     agree(participants, mine, &[]).map(|_| ())
 }
 
