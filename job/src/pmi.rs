@@ -8,6 +8,10 @@ use crate::node_map::NodeMap;
 
 /// The descriptor of the socket to the launcher.
 pub const FD_VARIABLE: &str = "PMI_FD";
+/// Where the launcher listens instead, as `HOST:PORT`: Hydra's option `-pmi-port`.
+pub const PORT_VARIABLE: &str = "PMI_PORT";
+/// The number by which such a launcher knows this process.
+pub const ID_VARIABLE: &str = "PMI_ID";
 /// This process's rank.
 pub const RANK_VARIABLE: &str = "PMI_RANK";
 /// Number of ranks.

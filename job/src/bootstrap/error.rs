@@ -46,12 +46,13 @@ pub enum JoinError {
     },
     /// A launcher that speaks PMI-1 has started this process as one of several, and something went wrong with it.
     #[error(
-        "a launcher that speaks PMI, as MPICH's or Intel's mpiexec, started this process as one of several ({invitation}), but this process cannot join the others: {reason}. Start the program with Tern's own mpirun instead; to run it alone, unset {}",
-        crate::pmi::RANK_VARIABLE
+        "a launcher that speaks PMI, as MPICH's or Intel's mpiexec, started this process as one of several ({invitation}), but this process cannot join the others: {reason}. Start the program with Tern's own mpirun instead; to run it alone, unset {variable}"
     )]
     Pmi {
         /// What the environment says.
         invitation: String,
+        /// The variable without which it says nothing.
+        variable: &'static str,
         /// What went wrong.
         reason: String,
     },

@@ -7,6 +7,7 @@
 use crate::bootstrap::JoinError;
 use crate::bootstrap::way::{Bootstrap, EnvironmentReader, text};
 use crate::job::Job;
+use crate::pmi::LOCAL_SIZE_VARIABLE;
 
 /// One of several ranks of a launcher that has left nothing by which Tern could find the others.
 pub(super) struct Unserved;
@@ -24,7 +25,7 @@ struct Sign {
     launcher: &'static str,
     /// One of these is there.
     ranks: &'static [&'static str],
-    /// The first of these that is there has the number of ranks.
+    /// The first of these that is a number is that of ranks. Where none is, only a rank above 0 is sure to be one of several.
     sizes: &'static [&'static str],
     /// A variable without which the other two are only left over, as in a Slurm batch script.
     also: Option<&'static str>,
@@ -47,7 +48,7 @@ const SIGNS: &[Sign] = &[
     Sign {
         launcher: "a PMI launcher (as MPICH's or Intel's mpiexec)",
         ranks: &["PMI_RANK", "PMI_ID"],
-        sizes: &["PMI_SIZE"],
+        sizes: &["PMI_SIZE", LOCAL_SIZE_VARIABLE],
         also: None,
         advice: BY_MPIRUN,
     },
@@ -105,7 +106,7 @@ pub(crate) struct ForeignLauncher {
     pub evidence: String,
     /// What to do.
     pub advice: &'static str,
-    /// The variables that say so, also those of a launcher further up.
+    /// The variables that make this process a rank, also that of a launcher further up.
     pub variables: String,
 }
 
@@ -122,19 +123,29 @@ pub(crate) fn find(get: impl Fn(&str) -> Option<String>) -> Option<ForeignLaunch
 /// Whether the launcher says that the world has one rank.
 pub(crate) fn says_alone(get: impl Fn(&str) -> Option<String>) -> bool {
     let sizes = ["OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "SLURM_STEP_NUM_TASKS"];
-    sizes.iter().find_map(|name| get(name)).is_some_and(|size| size.trim() == "1")
+    first_number(&sizes, &get).is_some_and(|(_, size)| size == 1)
 }
 
 fn one_of_several(sign: &Sign, get: &impl Fn(&str) -> Option<String>) -> Option<ForeignLauncher> {
-    let (variable, size) = sign.sizes.iter().find_map(|name| Some((name, get(name)?)))?;
-    let size: u64 = size.trim().parse().ok()?;
-    let is_rank = sign.ranks.iter().any(|name| get(name).is_some());
-    if size < 2 || !is_rank || sign.also.is_some_and(|name| get(name).is_none()) {
+    let rank = sign.ranks.iter().find(|name| get(name).is_some())?;
+    let (variable, number, is_several) = match first_number(sign.sizes, get) {
+        Some((variable, size)) => (variable, size, size > 1),
+        None => first_number(&[*rank], get).map(|(variable, rank)| (variable, rank, rank > 0))?,
+    };
+    if !is_several || sign.also.is_some_and(|name| get(name).is_none()) {
         return None;
     }
     let (name, advice) = (sign.launcher, sign.advice);
-    let (evidence, variables) = (format!("{variable}={size}"), (*variable).to_owned());
+    let (evidence, variables) = (format!("{variable}={number}"), (*rank).to_owned());
     Some(ForeignLauncher { name, evidence, advice, variables })
+}
+
+/// The first variable that is a number: one that is empty or damaged does not hide those after it.
+fn first_number(
+    names: &[&'static str],
+    get: &impl Fn(&str) -> Option<String>,
+) -> Option<(&'static str, u64)> {
+    names.iter().find_map(|name| Some((*name, get(name)?.trim().parse().ok()?)))
 }
 
 /// PMIx puts no size into the environment. Where another variable says that the world has one rank, fine.
@@ -184,7 +195,25 @@ mod tests {
             ("PMI_SIZE", "4"),
         ];
         let get = |name: &str| both.iter().find(|(key, _)| *key == name).map(|(_, value)| (*value).into());
-        assert_eq!(find(get).unwrap().variables, "OMPI_COMM_WORLD_SIZE and PMI_SIZE");
+        assert_eq!(find(get).unwrap().variables, "OMPI_COMM_WORLD_RANK and PMI_RANK");
+    }
+
+    #[test]
+    fn a_size_that_is_missing_hides_nothing() {
+        assert!(found(&[("PMI_ID", "0"), ("MPI_LOCALNRANKS", "2")]).unwrap().contains("PMI launcher"));
+        assert!(found(&[("PMI_RANK", "1")]).unwrap().contains("PMI launcher"));
+        assert!(found(&[("PALS_RANKID", "1")]).unwrap().contains("PALS"));
+        let step = [
+            ("SLURM_PROCID", "0"),
+            ("SLURM_STEP_ID", "0"),
+            ("SLURM_STEP_NUM_TASKS", ""),
+            ("SLURM_NTASKS", "4"),
+        ];
+        assert!(found(&step).unwrap().contains("srun"));
+        let size = |name: &str| (name == "PMI_SIZE").then(|| "2".into());
+        let get = |name: &str| if name == "PMI_RANK" { Some("0".into()) } else { size(name) };
+        assert_eq!(find(get).unwrap().variables, "PMI_RANK");
+        assert_eq!(find(size), None, "a rank that the user has unset");
     }
 
     #[test]

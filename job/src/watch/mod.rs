@@ -193,8 +193,9 @@ impl Watch {
             Err(_) => return None,
         }
         let ended = processes.iter().zip(&fds[1..]).filter(|(_, fd)| fd.revents().contains(PollFlags::IN));
-        let launcher =
-            connection.is_some() && fds.last().is_some_and(|fd| fd.revents().contains(PollFlags::HUP));
+        let launcher = connection
+            .zip(fds.last())
+            .is_some_and(|((_, event), connection)| connection.revents().intersects(event));
         Some(Polled {
             stop: fds[0].revents().contains(PollFlags::IN),
             ended: ended.map(|((rank, _), _)| *rank).collect(),

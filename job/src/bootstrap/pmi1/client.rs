@@ -3,6 +3,7 @@
 use std::collections::VecDeque;
 use std::io::{self, IoSlice};
 use std::mem::MaybeUninit;
+use std::net::TcpStream;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd, RawFd};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -41,14 +42,40 @@ impl Pmi1Client {
         Pmi1Client::over(take_over(number)?)
     }
 
+    /// Connects to a launcher that listens at `HOST:PORT`, and greets. The launcher says which rank this is, and of how many.
+    pub(crate) fn call(address: &str, id: u32) -> io::Result<(Pmi1Client, u32, u32)> {
+        let connection = TcpStream::connect(address)?;
+        connection.set_nodelay(true)?;
+        let mut client = Pmi1Client::new(connection.into());
+        client.ask(&format!("cmd=initack pmiid={id}"), "initack")?;
+        // Three lines follow without being asked for, in this order.
+        let [size, rank, _debug] = [client.told("size")?, client.told("rank")?, client.told("debug")?];
+        Ok((client.greet()?, rank, size))
+    }
+
     /// Greets over a socket.
     pub(crate) fn over(socket: OwnedFd) -> io::Result<Pmi1Client> {
+        Pmi1Client::new(socket).greet()
+    }
+
+    fn new(socket: OwnedFd) -> Pmi1Client {
         let (socket, buffer, ended) = (Arc::new(socket), Vec::new(), Vec::new());
-        let mut client = Pmi1Client { socket, buffer, store: String::new(), value_bytes_max: None, ended };
-        client.ask("cmd=init pmi_version=1 pmi_subversion=1", "response_to_init")?;
-        let answer = client.ask("cmd=get_my_kvsname", "my_kvsname")?;
-        client.store = PmiLine::new(&answer).get("kvsname").unwrap_or_default().into();
-        Ok(client)
+        Pmi1Client { socket, buffer, store: String::new(), value_bytes_max: None, ended }
+    }
+
+    fn greet(mut self) -> io::Result<Pmi1Client> {
+        self.ask("cmd=init pmi_version=1 pmi_subversion=1", "response_to_init")?;
+        let answer = self.ask("cmd=get_my_kvsname", "my_kvsname")?;
+        self.store = PmiLine::new(&answer).get("kvsname").unwrap_or_default().into();
+        Ok(self)
+    }
+
+    /// What the launcher sets by the next line.
+    fn told(&mut self, name: &str) -> io::Result<u32> {
+        let line = self.receive()?;
+        let wrong =
+            || io::Error::other(format!("the launcher said '{}' in place of {name}", line.trim_end()));
+        number_in(&line, name).filter(|_| PmiLine::new(&line).command() == "set").ok_or_else(wrong)
     }
 
     /// The name of the job's store.
@@ -233,8 +260,8 @@ impl Voice for Pmi1Voice {
     }
 
     fn connection(&self) -> Option<(BorrowedFd<'_>, PollFlags)> {
-        // To hang up is always told.
-        Some((self.0.as_fd(), PollFlags::HUP))
+        // Over TCP, the end of the other side alone is no hang-up.
+        Some((self.0.as_fd(), PollFlags::RDHUP))
     }
 }
 
@@ -450,6 +477,37 @@ mod tests {
         let lines = thread.join().unwrap();
         assert_eq!(lines[2], "cmd=get_maxes");
         assert!(lines[3].starts_with("cmd=put kvsname=kvs_1_0 key=long value=x"));
+    }
+
+    /// A launcher that listens, and has these answers to `initack`.
+    fn listening(answers: &'static str) -> (String, std::thread::JoinHandle<String>) {
+        let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = listener.local_addr().unwrap().to_string();
+        let serve = move || {
+            let mut connection = listener.accept().unwrap().0;
+            let mut lines = BufReader::new(connection.try_clone().unwrap()).lines();
+            let first = lines.next().unwrap().unwrap();
+            connection.write_all(answers.as_bytes()).unwrap();
+            for answer in GREETINGS.iter().take_while(|_| lines.next().is_some()) {
+                writeln!(connection, "{answer}").unwrap();
+            }
+            first
+        };
+        (address, std::thread::spawn(serve))
+    }
+
+    #[test]
+    fn a_launcher_that_listens_says_who_this_is() {
+        // Hydra 3 and 4 add no more to the first line; Hydra 5 does.
+        for first in ["cmd=initack", "cmd=initack rc=0 rank=1 size=3 appnum=0 debug=0"] {
+            let answers = format!("{first}\ncmd=set size=3\ncmd=set rank=1\ncmd=set debug=0\n").leak();
+            let (address, thread) = listening(answers);
+            let (client, rank, size) = Pmi1Client::call(&address, 1).unwrap();
+            assert_eq!((rank, size, client.store()), (1, 3, "kvs_1_0"));
+            assert_eq!(thread.join().unwrap(), "cmd=initack pmiid=1");
+        }
+        let (address, _) = listening("cmd=initack\ncmd=set rank=1\n");
+        assert!(Pmi1Client::call(&address, 1).unwrap_err().to_string().contains("in place of size"));
     }
 
     #[test]

@@ -14,47 +14,88 @@ use crate::bootstrap::way::{Bootstrap, EnvironmentReader, text};
 use crate::job::Job;
 use crate::limits::RANKS_MAX;
 use crate::node_map::NodeMap;
-use crate::pmi::{FD_VARIABLE, MAPPING_KEY, RANK_VARIABLE, SIZE_VARIABLE, SPAWNED_VARIABLE, parse_mapping};
+use crate::pmi::{
+    FD_VARIABLE, ID_VARIABLE, MAPPING_KEY, PORT_VARIABLE, RANK_VARIABLE, SIZE_VARIABLE, SPAWNED_VARIABLE,
+    parse_mapping,
+};
 
-/// A rank whose launcher has handed down a socket.
+/// A rank whose launcher has handed down a socket, or listens for it.
 pub(super) struct Pmi1;
 
 impl Bootstrap for Pmi1 {
     fn join(&self, environment: EnvironmentReader<'_>) -> Option<Result<Job, JoinError>> {
         let invitation = Invitation::find(|name| text(environment, name))?;
-        let joined = Pmi1Launcher::connect(invitation).and_then(|launcher| assemble(Box::new(launcher)));
+        let joined = Pmi1Launcher::connect(&invitation).and_then(|launcher| assemble(Box::new(launcher)));
         Some(joined.map_err(|error| JoinError::Pmi {
             invitation: invitation.to_string(),
+            variable: invitation.variable(),
             reason: error.to_string(),
         }))
     }
 }
 
 /// What the environment says.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Invitation {
-    descriptor: i32,
-    rank: u32,
-    size: u32,
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Invitation {
+    /// The launcher has handed down a socket.
+    Socket { descriptor: i32, rank: u32, size: u32 },
+    /// The launcher listens, and says rank and size to whoever connects.
+    Port { address: String, id: u32 },
 }
 
 impl Invitation {
-    /// Reads the environment by `get`: `None` if no launcher has handed down a PMI socket to one of several ranks.
+    /// Reads the environment by `get`: `None` if no launcher has handed down a PMI socket to one of several ranks, or listens for it.
     pub(crate) fn find(get: impl Fn(&str) -> Option<String>) -> Option<Invitation> {
         let number = |name| get(name)?.trim().parse::<u32>().ok();
+        // As for other libraries, a socket comes before a port, which may be left over of a launcher further up.
+        if get(FD_VARIABLE).is_none()
+            && let Some(address) = get(PORT_VARIABLE).filter(|address| !address.is_empty())
+        {
+            return number(ID_VARIABLE).map(|id| Invitation::Port { address, id });
+        }
         // One that was started by another program has somebody to meet, though it be the only rank.
         let least = if get(SPAWNED_VARIABLE).is_some_and(|spawned| spawned.trim() == "1") { 1 } else { 2 };
         let size = number(SIZE_VARIABLE).filter(|size| (least..=RANKS_MAX).contains(size))?;
         let rank = number(RANK_VARIABLE).filter(|&rank| rank < size)?;
         let descriptor = number(FD_VARIABLE).and_then(|number| i32::try_from(number).ok())?;
-        Some(Invitation { descriptor, rank, size })
+        Some(Invitation::Socket { descriptor, rank, size })
+    }
+
+    /// The variable without which nobody is invited.
+    fn variable(&self) -> &'static str {
+        match self {
+            Invitation::Socket { .. } => RANK_VARIABLE,
+            Invitation::Port { .. } => ID_VARIABLE,
+        }
+    }
+
+    /// The connection, and which rank of how many this is.
+    fn accept(&self) -> io::Result<(Pmi1Client, u32, u32)> {
+        match *self {
+            Invitation::Socket { descriptor, rank, size } => {
+                Ok((Pmi1Client::connect(descriptor)?, rank, size))
+            }
+            Invitation::Port { ref address, id } => {
+                let (client, rank, size) = Pmi1Client::call(address, id).map_err(|error| {
+                    io::Error::other(format!("{error}; leave out the launcher's option -pmi-port"))
+                })?;
+                if rank < size && size <= RANKS_MAX {
+                    return Ok((client, rank, size));
+                }
+                Err(io::Error::other(format!("the launcher says that this is rank {rank} of {size}")))
+            }
+        }
     }
 }
 
 impl fmt::Display for Invitation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Invitation { descriptor, rank, size } = self;
-        write!(f, "{RANK_VARIABLE}={rank}, {SIZE_VARIABLE}={size}, {FD_VARIABLE}={descriptor}")
+        match self {
+            Invitation::Socket { descriptor, rank, size } => {
+                write!(f, "{RANK_VARIABLE}={rank}, {SIZE_VARIABLE}={size}, {FD_VARIABLE}={descriptor}")
+            }
+            Invitation::Port { address, id } => write!(f, "{PORT_VARIABLE}={address}, {ID_VARIABLE}={id}"),
+        }
     }
 }
 
@@ -66,9 +107,8 @@ struct Pmi1Launcher {
 }
 
 impl Pmi1Launcher {
-    fn connect(invitation: Invitation) -> io::Result<Pmi1Launcher> {
-        let Invitation { descriptor, rank, size } = invitation;
-        let mut client = Pmi1Client::connect(descriptor)?;
+    fn connect(invitation: &Invitation) -> io::Result<Pmi1Launcher> {
+        let (mut client, rank, size) = invitation.accept()?;
         if client.store().starts_with("tern_") {
             return Err(io::Error::other(
                 "the launcher is Tern's own mpirun, but TERN_JOB is not set: something removed it",
@@ -139,7 +179,7 @@ mod tests {
     #[test]
     fn only_one_of_several_is_invited() {
         let full = [("PMI_RANK", "1"), ("PMI_SIZE", "2"), ("PMI_FD", "9")];
-        assert_eq!(found(&full), Some(Invitation { descriptor: 9, rank: 1, size: 2 }));
+        assert_eq!(found(&full), Some(Invitation::Socket { descriptor: 9, rank: 1, size: 2 }));
         assert_eq!(found(&full[..2]), None);
         let spawned = [("PMI_RANK", "0"), ("PMI_SIZE", "1"), ("PMI_FD", "9"), ("PMI_SPAWNED", "1")];
         assert!(found(&spawned).is_some() && found(&spawned[..3]).is_none());
@@ -147,5 +187,27 @@ mod tests {
             let environment: Vec<_> = std::iter::once(changed).chain(full).collect();
             assert_eq!(found(&environment), None, "{changed:?}");
         }
+    }
+
+    #[test]
+    fn a_launcher_may_listen() {
+        let port = [("PMI_PORT", "vm:4711"), ("PMI_ID", "1")];
+        assert_eq!(found(&port), Some(Invitation::Port { address: "vm:4711".into(), id: 1 }));
+        assert_eq!(found(&port[..1]), None);
+        let socket = [("PMI_RANK", "1"), ("PMI_SIZE", "2"), ("PMI_FD", "9"), port[0], port[1]];
+        assert!(matches!(found(&socket), Some(Invitation::Socket { .. })));
+    }
+
+    #[test]
+    fn a_launcher_that_does_not_listen_is_an_error() {
+        let environment = |name: &str| match name {
+            "PMI_PORT" => Some("127.0.0.1:1".into()),
+            "PMI_ID" => Some("0".into()),
+            _ => None,
+        };
+        let error = Pmi1.join(&environment).unwrap().unwrap_err().to_string();
+        assert!(error.contains("PMI_PORT=127.0.0.1:1, PMI_ID=0"), "{error}");
+        assert!(error.contains("leave out the launcher's option -pmi-port"), "{error}");
+        assert!(error.ends_with("unset PMI_ID"), "{error}");
     }
 }
