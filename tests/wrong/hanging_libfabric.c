@@ -1,5 +1,7 @@
 // A libfabric whose provider never answers, as one does that waits for a device: the call that FAKE_HANGS names does
-// not return. It has what Tern looks for before that, with the versions that libfabric.map gives its functions.
+// not return, or its constructor. Whoever hangs holds a lock that the destructor takes, as in the real library. It has
+// what Tern looks for before that, with the versions that libfabric.map gives its functions.
+#include <pthread.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,10 +24,23 @@ struct named {
     char *name, *provider;
 };
 
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+
 static void hang_in(const char *call) {
     const char *hanging = getenv("FAKE_HANGS");
+    pthread_mutex_lock(&lock);
     while (hanging && strcmp(hanging, call) == 0)
         pause();
+    pthread_mutex_unlock(&lock);
+}
+
+// Whoever hangs here has the loader's lock, too.
+__attribute__((constructor)) static void begin(void) {
+    hang_in("constructor");
+}
+
+__attribute__((destructor)) static void end(void) {
+    pthread_mutex_lock(&lock);
 }
 
 uint32_t fi_version(void) {

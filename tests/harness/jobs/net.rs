@@ -274,7 +274,7 @@ fn hanging_libfabric(jobs: &Jobs<'_>) -> Verdict {
     expect_code(&run_command(&mut compiler)?, 0)?;
     let (program, found) =
         (jobs.conformance("p2p_blocking")?, format!("LD_LIBRARY_PATH={}", folder.display()));
-    let hangs = ["FAKE_HANGS=fi_getinfo", "FAKE_HANGS=fi_fabric"];
+    let hangs = ["FAKE_HANGS=fi_getinfo", "FAKE_HANGS=fi_fabric", "FAKE_HANGS=constructor"];
     for call in hangs {
         let mut command = jobs.mpirun(2);
         command.args(["-x", "TERN_TRANSPORT=ofi", "-x", call, "-x", &found]).arg(&program);

@@ -8,6 +8,7 @@
 //! |---|---|
 //! | structures and numbers of the library | `abi.rs` |
 //! | finding it, asking it for networks | `library.rs` |
+//! | trying it in a process of its own | `trial.rs` |
 //! | memory that it sends from and receives into | `slots.rs` |
 //! | reads of others' memory | `remote.rs` |
 //! | one endpoint: send, receive, wait | `endpoint.rs` |
@@ -18,11 +19,13 @@ mod endpoint;
 mod library;
 mod remote;
 mod slots;
+mod trial;
 
 pub use completions::Completions;
 pub use endpoint::{Endpoint, EndpointEvent, RemoteEndpoint, Sizes};
 pub use library::{Library, MemoryRegistration, NetworkOffer, OfferHints};
 pub use remote::{Region, RemoteMemory};
+pub use trial::{Trial, try_apart};
 
 /// Why libfabric cannot be used.
 #[derive(Debug, thiserror::Error)]

@@ -16,6 +16,11 @@ pub enum OfiError {
          TERN_OFI_INTERFACE ('fi_info -t FI_EP_RDM' lists them)"
     )]
     Hangs(String),
+    /// A process that tried it was ended by a signal.
+    #[error(
+        "{0} ended a process that tried it, by signal {1}; choose another one by TERN_OFI_PROVIDER, or TERN_TRANSPORT=tcp"
+    )]
+    Crashes(String, i32),
     /// No thread can be made.
     #[error("no thread for opening libfabric: {0}")]
     Thread(io::Error),

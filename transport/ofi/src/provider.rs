@@ -1,11 +1,11 @@
 //! Which provider and which interface: what the user says, else the hardware that is there, else what the library likes best.
 
-use std::sync::mpsc;
+use std::sync::{Mutex, PoisonError, mpsc};
 use std::thread;
 use std::time::Duration;
 
 use tern_libfabric::{
-    Endpoint, LibfabricError, Library, MemoryRegistration, NetworkOffer, OfferHints, Sizes,
+    Endpoint, LibfabricError, Library, MemoryRegistration, NetworkOffer, OfferHints, Sizes, Trial, try_apart,
 };
 
 use super::error::OfiError;
@@ -83,8 +83,9 @@ impl ProviderChoice {
 /// What the library answers to a question, if it answers in time.
 pub(super) fn in_time<T: Send + 'static>(
     provider: &'static str,
-    question: impl FnOnce() -> Result<T, LibfabricError> + Send + 'static,
+    question: impl Fn() -> Result<T, LibfabricError> + Send + 'static,
 ) -> Result<T, OfiError> {
+    try_first(provider, &question)?;
     let (tell, told) = mpsc::channel();
     let ask = move || {
         // Nobody listens any more if it took too long.
@@ -93,8 +94,31 @@ pub(super) fn in_time<T: Send + 'static>(
     thread::Builder::new().name("tern-libfabric".into()).spawn(ask).map_err(OfiError::Thread)?;
     match told.recv_timeout(Duration::from_secs(OFI_OPEN_S_MAX)) {
         Ok(answer) => answer.map_err(OfiError::Library),
-        Err(_) if provider.is_empty() => Err(OfiError::Hangs("libfabric".into())),
-        Err(_) => Err(OfiError::Hangs(format!("provider '{provider}' of libfabric"))),
+        Err(_) => Err(OfiError::Hangs(named(provider))),
+    }
+}
+
+/// Another process asks first, since one that a provider holds up could neither use other networks nor end. What has answered once is
+/// not tried again: the copy of a process that uses libfabric might meet locks that nobody opens.
+fn try_first<T>(provider: &str, question: impl Fn() -> Result<T, LibfabricError>) -> Result<(), OfiError> {
+    static HAS_ANSWERED: Mutex<bool> = Mutex::new(false);
+    let mut has_answered = HAS_ANSWERED.lock().unwrap_or_else(PoisonError::into_inner);
+    if *has_answered {
+        return Ok(());
+    }
+    match try_apart(Duration::from_secs(OFI_OPEN_S_MAX), || drop(question())) {
+        Ok(Trial::Hangs) => return Err(OfiError::Hangs(named(provider))),
+        Ok(Trial::Dies(signal)) => return Err(OfiError::Crashes(named(provider), signal)),
+        // Where no process can be made, the library may be sound all the same.
+        Ok(Trial::Answers) | Err(_) => *has_answered = true,
+    }
+    Ok(())
+}
+
+fn named(provider: &str) -> String {
+    match provider {
+        "" => "libfabric".into(),
+        provider => format!("provider '{provider}' of libfabric"),
     }
 }
 
