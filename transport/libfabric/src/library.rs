@@ -31,6 +31,16 @@ pub struct OfferHints<'a> {
     pub registration: MemoryRegistration,
 }
 
+impl OfferHints<'_> {
+    /// What there is not, with a space before it. `filter` is what the library itself heeds beside this.
+    fn wanted(&self, filter: Option<&str>) -> String {
+        let provider = self.provider.map(|name| format!(" by provider '{name}'"));
+        let interface = self.interface.map(|name| format!(" over interface '{name}'"));
+        let filter = filter.map(|filter| format!(" with FI_PROVIDER='{filter}'"));
+        [provider, interface, filter].into_iter().flatten().collect()
+    }
+}
+
 /// How memory has to be made known that others read. A provider uses the least of what is allowed to it, so that to allow less makes
 /// one behave like another one.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -124,10 +134,8 @@ impl Library {
                 return Ok(offers);
             }
         }
-        let provider = hints.provider.map(|name| format!(" by provider '{name}'"));
-        let interface = hints.interface.map(|name| format!(" over interface '{name}'"));
-        let wanted = [provider, interface].into_iter().flatten().collect();
-        Err(LibfabricError::NoOffer { version: self.version(), wanted })
+        let filter = std::env::var("FI_PROVIDER").ok().filter(|filter| !filter.is_empty());
+        Err(LibfabricError::NoOffer { version: self.version(), wanted: hints.wanted(filter.as_deref()) })
     }
 
     fn ask(self: &Arc<Self>, caps: u64, hints: &OfferHints<'_>) -> Vec<NetworkOffer> {
@@ -262,6 +270,13 @@ mod tests {
         let hints = OfferHints { provider: Some("no-such"), ..OfferHints::default() };
         let error = library.offers(hints).unwrap_err().to_string();
         assert!(error.contains(" by provider 'no-such'") && error.contains(&library.version()), "{error}");
+    }
+
+    #[test]
+    fn all_that_leaves_nothing_is_named() {
+        let hints = OfferHints { interface: Some("lo"), ..OfferHints::default() };
+        assert_eq!(hints.wanted(Some("nonsense")), " over interface 'lo' with FI_PROVIDER='nonsense'");
+        assert_eq!(OfferHints::default().wanted(None), "");
     }
 
     #[test]
