@@ -30,6 +30,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize};
 use tern_abi::*;
 use tern_io::{FileSystem, Hints, PosixFile, View, filesystem};
+use tern_job::text;
 use tern_mem::Datatype;
 use tern_mem::basic::Basic;
 
@@ -78,7 +79,7 @@ entry! {
         let path = path(&filename)?;
         enter().hints(info)?;
         enter().engine()?;
-        remove(Path::new(&path))
+        remove(Path::new(&text::to_os_string(&path)))
     }
 }
 
@@ -113,6 +114,13 @@ struct OpenArguments {
     path: String,
     amode: c_int,
     info: Info,
+}
+
+impl OpenArguments {
+    /// The path as the system wants it.
+    fn place(&self) -> PathBuf {
+        text::to_os_string(&self.path).into()
+    }
 }
 
 /// The file that a call was to close, whose error handler decides.
@@ -263,7 +271,7 @@ fn open_everywhere(
     let known = opened_by_all(participants, ranks, wanted, opened);
     // Nothing is left of a file that this call has made and not all ranks could open.
     if made && known.is_err() {
-        let _ = std::fs::remove_file(&wanted.path);
+        let _ = std::fs::remove_file(wanted.place());
     }
     known
 }
@@ -294,7 +302,7 @@ fn options(amode: c_int) -> std::fs::OpenOptions {
 }
 
 fn open_here(wanted: &OpenArguments, options: &mut std::fs::OpenOptions) -> io::Result<std::fs::File> {
-    let file = options.open(&wanted.path)?;
+    let file = options.open(wanted.place())?;
     if file.metadata()?.is_dir() {
         return Err(io::Error::from_raw_os_error(libc::EISDIR));
     }
@@ -313,7 +321,7 @@ fn open_first(wanted: &OpenArguments, hints: &Hints) -> Result<(std::fs::File, b
             Ok(file) => return Ok((file, true)),
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists && !is_exclusive => {}
             // A file system may refuse to make what is there already by another word.
-            Err(error) if !is_exclusive && Path::new(&wanted.path).exists() => drop(error),
+            Err(error) if !is_exclusive && wanted.place().exists() => drop(error),
             Err(error) => return Err(refused(error)),
         }
     }
@@ -410,7 +418,7 @@ fn opened_by_all(
     let pointer = pointer.filter(|_| told.iter().all(|words| words[1] == 1));
     let facts = FileFacts {
         path: wanted.path.clone(),
-        place: std::path::absolute(&wanted.path).unwrap_or_else(|_| PathBuf::from(&wanted.path)),
+        place: std::path::absolute(wanted.place()).unwrap_or_else(|_| wanted.place()),
         amode: wanted.amode,
         me: participants.rank,
         group,

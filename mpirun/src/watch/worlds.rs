@@ -124,7 +124,7 @@ impl WorldOrders {
         for (key, value) in program.hints {
             match key.as_str() {
                 "host" => app.hosts = value.split(',').map(|host| host.trim().to_owned()).collect(),
-                "wdir" => app.directory = Some(text::to_os_string(&value).into()),
+                "wdir" => app.directory = Some(text::to_os_string(&value)),
                 "path" => app.path = Some(text::to_os_string(&value)),
                 "hostfile" => self.hostfile = Some(value),
                 "arch" => check_architecture(&value)?,
