@@ -12,6 +12,7 @@ use tern_job::topology::MachineTopology;
 
 use crate::limits::PMI_STORE_BYTES_MAX;
 use crate::plan::allocation::{Allocation, nodelist};
+use crate::plan::host_table::HostTable;
 use crate::plan::{App, JobPlan, PlanSettings, hosts, rankfile};
 use crate::poller::Poller;
 use crate::serve::pmi::{About, Pmi};
@@ -187,7 +188,7 @@ fn rankfile(bytes: &[u8]) {
     assert!(!places.is_empty() && places.len() <= text.lines().count());
     let usable = MachineTopology::here();
     for place in &places {
-        if let Ok(host) = place.host(0, None) {
+        if let Ok(host) = place.host(0, None, &HostTable::default()) {
             assert!(!host.name.is_empty() && !host.name.starts_with('-'));
         }
         if let Ok(own) = rankfile::processors_of(&usable, &place.slots, false) {

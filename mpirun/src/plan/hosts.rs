@@ -2,7 +2,9 @@
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, UdpSocket};
 use std::path::Path;
+use std::sync::OnceLock;
 
+use crate::plan::host_table::HostTable;
 use crate::watch::exit_cause::Refusal;
 
 /// A host that may run ranks.
@@ -27,11 +29,6 @@ impl Host {
 
     fn with_slots(name: &str, slots: &str) -> Result<Host, Refusal> {
         Host::named(name, Some(Host::number(name, slots)?))
-    }
-
-    /// Whether this is a name of the same host. The names of this machine are one host.
-    pub(super) fn is_named(&self, name: &str) -> bool {
-        self.name == name || (is_local(&self.name) && is_local(name))
     }
 
     /// A name that begins with a dash would be an option of the launcher. Colons are for addresses of IPv6.
@@ -146,17 +143,31 @@ pub(crate) fn parse(text: &str) -> Result<Vec<Host>, (usize, Refusal)> {
 
 /// A host that is named several times has the slots of all its names, at the place of the first.
 pub(crate) fn merge(hosts: impl Iterator<Item = Host>) -> Vec<Host> {
-    let mut merged: Vec<Host> = Vec::new();
+    let (mut merged, mut table) = (Vec::<Host>::new(), HostTable::default());
     for host in hosts {
-        match merged.iter_mut().find(|other| other.name == host.name) {
-            Some(other) => {
+        match table.find(&host.name) {
+            Some(at) => {
+                let other = &mut merged[at];
                 other.slots = Some(slots(other).saturating_add(slots(&host)));
                 other.most = other.most.zip(host.most).map(|(some, more)| some.saturating_add(more));
             }
-            None => merged.push(host),
+            None => {
+                table.add(&host.name, merged.len());
+                merged.push(host);
+            }
         }
     }
     merged
+}
+
+/// Hosts without a number of slots, or of ranks at most, have those that are listed for them.
+pub(super) fn take_slots(hosts: &mut [Host], listed: &[Host]) {
+    let table = HostTable::of(listed);
+    for host in hosts {
+        let Some(listed) = table.find(&host.name).map(|at| &listed[at]) else { continue };
+        host.slots = host.slots.or(listed.slots);
+        host.most = host.most.or(listed.most);
+    }
 }
 
 /// A host without a number of slots has one.
@@ -166,16 +177,22 @@ pub(crate) fn slots(host: &Host) -> u32 {
 
 /// This machine's name.
 pub(crate) fn own_name() -> String {
-    rustix::system::uname().nodename().to_string_lossy().into_owned()
+    own().to_owned()
+}
+
+/// See [`own_name`]. It is asked for once, since each of many hosts is compared with it.
+fn own() -> &'static str {
+    static OWN: OnceLock<String> = OnceLock::new();
+    OWN.get_or_init(|| rustix::system::uname().nodename().to_string_lossy().into_owned())
 }
 
 /// Whether a name is this machine's, so that no launcher is needed.
 pub(crate) fn is_local(name: &str) -> bool {
-    let own = own_name();
+    let own = own();
     let short = own.split('.').next().unwrap_or_default();
     // Batch systems write names with their domain, also where the machine calls itself without.
     let without_domain = || !own.contains('.') && name.split('.').next() == Some(short);
-    ["localhost", "127.0.0.1", "::1", own.as_str(), short].contains(&name) || without_domain()
+    ["localhost", "127.0.0.1", "::1", own, short].contains(&name) || without_domain()
 }
 
 /// Whether this is an address of this machine. The kernel sends packets to such a one from that address itself; none is sent to ask.
@@ -276,6 +293,10 @@ mod tests {
         let merged = merge(hosts.into_iter());
         let found: Vec<_> = merged.iter().map(|host| (host.name.as_str(), slots(host))).collect();
         assert_eq!(found, [("a", 3), ("b", 2)]);
+        let own = format!("localhost slots=2\n{} slots=2\n127.0.0.1:3\nb\nb.site.org", own_name());
+        let merged = merge(parse(&own).unwrap().into_iter());
+        let found: Vec<_> = merged.iter().map(|host| (host.name.as_str(), slots(host))).collect();
+        assert_eq!(found, [("localhost", 7), ("b", 2)]);
     }
 
     #[test]

@@ -3,6 +3,7 @@
 pub(crate) mod allocation;
 pub(crate) mod bind;
 pub(crate) mod binding;
+pub(crate) mod host_table;
 pub(crate) mod hosts;
 pub(crate) mod layout;
 pub(crate) mod map_by;

@@ -1,11 +1,13 @@
 //! Which rank runs on which host.
 
+use std::collections::HashMap;
 use std::path::Path;
 
 use tern_job::limits::{HOSTS_MAX, RANKS_MAX};
 
 use crate::plan::allocation::Allocation;
-use crate::plan::hosts::{self, Host, is_local, is_own_address, slots};
+use crate::plan::host_table::HostTable;
+use crate::plan::hosts::{self, Host, is_local, is_own_address, slots, take_slots};
 use crate::plan::map_by::MapBy;
 use crate::plan::rankfile::{self, RankPlace};
 use crate::plan::{App, PlanSettings};
@@ -26,12 +28,16 @@ pub(crate) enum RankBy {
 impl RankBy {
     /// Gives the ranks of one program, placed on these hosts, other numbers.
     fn number(self, hosts: &mut [u32]) {
-        let mut counts: Vec<(u32, usize)> = Vec::new();
+        if self == RankBy::Place {
+            return;
+        }
+        let (mut counts, mut place_of) = (Vec::<(u32, usize)>::new(), HashMap::new());
         for &host in &*hosts {
-            match counts.iter_mut().find(|(other, _)| *other == host) {
-                Some((_, count)) => *count += 1,
-                None => counts.push((host, 1)),
+            let place = *place_of.entry(host).or_insert(counts.len());
+            if place == counts.len() {
+                counts.push((host, 0));
             }
+            counts[place].1 += 1;
         }
         let in_order: Vec<u32> = match self {
             RankBy::Place => return,
@@ -72,7 +78,7 @@ struct PlacedHost {
 pub(crate) fn place(settings: &mut PlanSettings, cores: u32) -> Result<Placement, Refusal> {
     let given = settings.allocation.as_ref();
     let common = match settings.hostfile.as_deref() {
-        Some(path) => Some(read(path)?),
+        Some(path) => Some(read(path, given)?),
         None => given.map(|allocation| allocation.hosts.clone()),
     };
     // A launcher of the user's may reach any host.
@@ -84,8 +90,7 @@ pub(crate) fn place(settings: &mut PlanSettings, cores: u32) -> Result<Placement
     if is_usual {
         file.iter_mut().flatten().for_each(|place| place.rename(|name| is_own_address(name).then_some(HERE)));
     }
-    let mut builder =
-        Builder { hosts: Vec::new(), host_of: Vec::new(), map_by: settings.map_by, named: false };
+    let mut builder = Builder { map_by: settings.map_by, ..Builder::default() };
     for app in &mut settings.apps {
         let mut pool = pool(app, common.as_deref())?;
         if is_usual {
@@ -160,11 +165,15 @@ fn bind_by(file: Vec<RankPlace>, ranks: u32, settings: &mut PlanSettings) {
 fn check_hosts(bounds: Option<&Allocation>, apps: &[App], file: Option<&[Host]>) -> Result<(), Refusal> {
     let Some(allocation) = bounds else { return Ok(()) };
     let named = apps.iter().flat_map(|app| &app.hosts).map(|text| Host::parse(text));
-    named.chain(file.into_iter().flatten().cloned().map(Ok)).try_for_each(|host| allocation.check(&host?))
+    allocation.check(named.chain(file.into_iter().flatten().cloned().map(Ok)))
 }
 
-fn read(path: &Path) -> Result<Vec<Host>, Refusal> {
-    let hosts = hosts::merge(hosts::read(path)?.into_iter());
+/// The hosts of a file, with the slots of the allocation where only that has any.
+fn read(path: &Path, given: Option<&Allocation>) -> Result<Vec<Host>, Refusal> {
+    let mut hosts = hosts::merge(hosts::read(path)?.into_iter());
+    if let Some(allocation) = given {
+        take_slots(&mut hosts, &allocation.hosts);
+    }
     if hosts.is_empty() {
         return Err(Refusal::usage(format!("the host file '{}' names no host", path.display())));
     }
@@ -179,11 +188,7 @@ fn pool(app: &App, common: Option<&[Host]>) -> Result<Option<Vec<Host>>, Refusal
     }
     let parsed: Result<Vec<_>, _> = app.hosts.iter().map(|text| Host::parse(text)).collect();
     let mut pool = hosts::merge(parsed?.into_iter());
-    for host in &mut pool {
-        let listed = common.unwrap_or_default().iter().find(|other| other.name == host.name);
-        host.slots = host.slots.or(listed.and_then(|other| other.slots));
-        host.most = listed.and_then(|other| other.most);
-    }
+    take_slots(&mut pool, common.unwrap_or_default());
     Ok(Some(pool))
 }
 
@@ -203,8 +208,10 @@ fn offered(pool: &[Host], map_by: MapBy) -> u32 {
     }
 }
 
+#[derive(Default)]
 struct Builder {
     hosts: Vec<PlacedHost>,
+    table: HostTable,
     host_of: Vec<u32>,
     map_by: MapBy,
     /// Whether the user has named hosts.
@@ -245,8 +252,9 @@ impl Builder {
         for host in pool.iter().flatten() {
             self.host_index(host.clone());
         }
+        let table = HostTable::of(pool.as_deref().unwrap_or_default());
         for (rank, place) in (first..).zip(places) {
-            let host = self.host_index(place.host(rank, pool.as_deref())?);
+            let host = self.host_index(place.host(rank, pool.as_deref(), &table)?);
             self.host_of.push(host as u32);
             self.hosts[host].taken += 1;
         }
@@ -274,9 +282,10 @@ impl Builder {
     }
 
     fn host_index(&mut self, host: Host) -> usize {
-        match self.hosts.iter().position(|placed| placed.host.is_named(&host.name)) {
+        match self.table.find(&host.name) {
             Some(index) => index,
             None => {
+                self.table.add(&host.name, self.hosts.len());
                 self.hosts.push(PlacedHost { host, taken: 0 });
                 self.hosts.len() - 1
             }
@@ -319,6 +328,7 @@ impl Builder {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::plan::allocation::System;
     use crate::plan::bind::Bind;
 
     fn app(count: Option<u32>, hosts: &str) -> App {
@@ -361,8 +371,7 @@ mod tests {
     fn a_host_takes_no_more_ranks_than_its_file_allows() {
         let hosts = hosts::parse("a slots=1 max_slots=2\nb\n").unwrap();
         let of = |count: u32| {
-            let mut builder =
-                Builder { hosts: Vec::new(), host_of: Vec::new(), map_by: MapBy::Slot, named: true };
+            let mut builder = Builder { named: true, ..Builder::default() };
             builder.place(Some(hosts.clone()), count);
             builder.finish(2)
         };
@@ -461,6 +470,52 @@ mod tests {
             assert!(why.contains(words), "{why}");
         }
         std::fs::remove_file(&file).unwrap();
+    }
+
+    fn in_allocation(hosts: &str, listed: &str, count: Option<u32>) -> Result<Placement, Refusal> {
+        let listed = hosts::parse(listed).unwrap();
+        let allocation = Some(Allocation { system: System::Pbs, hosts: hosts::merge(listed.into_iter()) });
+        let apps = vec![app(count, hosts)];
+        place(&mut PlanSettings { apps, allocation, slots_bind: true, ..PlanSettings::default() }, 2)
+    }
+
+    #[test]
+    fn a_host_has_its_slots_by_each_of_its_names() {
+        let listed = format!("n1.site.org:2\nn2.site.org:2\n{}:2", hosts::own_name());
+        for name in ["n2.site.org", "n2", "me@n2.site.org", "me@n2", "localhost"] {
+            let placement = in_allocation(name, &listed, None).unwrap();
+            assert_eq!((placement.hosts, placement.host_of), (vec![name.into()], vec![0, 0]));
+        }
+        assert_eq!(in_allocation("n2,n1", &listed, Some(4)).unwrap().host_of, [0, 0, 1, 1]);
+        assert_eq!(in_allocation("n1,n1.site.org", &listed, Some(2)).unwrap().hosts, ["n1"]);
+        assert!(in_allocation("n3", &listed, None).unwrap_err().to_string().contains("n1.site.org:2"));
+    }
+
+    #[test]
+    fn files_of_hosts_and_ranks_may_shorten_names() {
+        let file = std::env::temp_dir().join(format!("tern-part-{}", std::process::id()));
+        let hosts = hosts::parse("n1.site.org:2\nn2.site.org:2").unwrap();
+        let allocation = Some(Allocation { system: System::Pbs, hosts });
+        let settings = PlanSettings { apps: vec![app(None, "")], allocation, ..PlanSettings::default() };
+        std::fs::write(&file, "n2.site.org\n").unwrap();
+        let mut part = PlanSettings { hostfile: Some(file.clone()), ..settings.clone() };
+        assert_eq!(place(&mut part, 2).unwrap().host_of, [0, 0]);
+        std::fs::write(&file, "rank 0=n2\nrank 1=n1\n").unwrap();
+        let mut by_rank = PlanSettings { rankfile: Some(file.clone()), ..settings };
+        assert_eq!(place(&mut by_rank, 2).unwrap().hosts, ["n2.site.org", "n1.site.org"]);
+        std::fs::remove_file(&file).unwrap();
+    }
+
+    #[test]
+    fn many_hosts_are_placed_at_once() {
+        let names: Vec<String> = (0..HOSTS_MAX).map(|number| format!("n{number}.site.org:2")).collect();
+        let start = std::time::Instant::now();
+        let placement = in_allocation("", &names.join("\n"), None).unwrap();
+        assert_eq!((placement.hosts.len(), placement.host_of.len()), (1 << 16, 1 << 17));
+        let mut numbered = placement.host_of;
+        RankBy::Node.number(&mut numbered);
+        assert_eq!(numbered[..3], [0, 1, 2]);
+        assert!(start.elapsed().as_secs() < 20, "not as the square of their number");
     }
 
     #[test]

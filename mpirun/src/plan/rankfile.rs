@@ -8,6 +8,7 @@ use tern_job::limits::{PROCESSORS_MAX, RANKS_MAX};
 use tern_job::ranges;
 use tern_job::topology::{Level, MachineTopology};
 
+use crate::plan::host_table::HostTable;
 use crate::plan::hosts::{Host, text_of};
 use crate::plan::layout::ascending;
 use crate::watch::exit_cause::Refusal;
@@ -50,11 +51,16 @@ impl RankPlace {
         }
     }
 
-    /// The host, which must be among those of the job where it has any.
-    pub(crate) fn host(&self, rank: usize, pool: Option<&[Host]>) -> Result<Host, Refusal> {
+    /// The host, which must be among those of the job where it has any. The table is of them.
+    pub(crate) fn host(
+        &self,
+        rank: usize,
+        pool: Option<&[Host]>,
+        table: &HostTable,
+    ) -> Result<Host, Refusal> {
         let found = match (&self.host, pool) {
             (HostName::Named(name), None) => Some(Host { name: name.clone(), slots: None, most: None }),
-            (HostName::Named(name), Some(pool)) => pool.iter().find(|host| host.is_named(name)).cloned(),
+            (HostName::Named(name), Some(pool)) => table.find(name).map(|at| pool[at].clone()),
             (HostName::Relative(number), pool) => pool.unwrap_or_default().get(*number).cloned(),
         };
         found.ok_or_else(|| {
@@ -278,13 +284,14 @@ mod tests {
     fn hosts_are_those_of_the_job() {
         let place = |text: &str| places(text).remove(0);
         let pool = [Host::parse("a:2").unwrap(), Host::parse("b").unwrap()];
-        assert_eq!(place("rank 0=b").host(0, Some(&pool)).unwrap(), pool[1]);
-        assert_eq!(place("rank 0=+n0").host(0, Some(&pool)).unwrap(), pool[0]);
-        assert_eq!(place("rank 0=c").host(0, None).unwrap().name, "c");
-        let why = place("rank 0=c").host(0, Some(&pool)).unwrap_err().to_string();
+        let table = HostTable::of(&pool);
+        assert_eq!(place("rank 0=b").host(0, Some(&pool), &table).unwrap(), pool[1]);
+        assert_eq!(place("rank 0=+n0").host(0, Some(&pool), &table).unwrap(), pool[0]);
+        assert_eq!(place("rank 0=c").host(0, None, &table).unwrap().name, "c");
+        let why = place("rank 0=c").host(0, Some(&pool), &table).unwrap_err().to_string();
         assert!(why.contains("'c' of rank 0") && why.contains("a, b"), "{why}");
-        assert!(place("rank 0=+n2").host(0, Some(&pool)).unwrap_err().to_string().contains("'+n2'"));
-        assert!(place("rank 0=+n0").host(0, None).unwrap_err().to_string().contains("none is named"));
+        assert!(place("rank 0=+n2").host(0, Some(&pool), &table).unwrap_err().to_string().contains("'+n2'"));
+        assert!(place("rank 0=+n0").host(0, None, &table).unwrap_err().to_string().contains("none is named"));
     }
 
     #[test]

@@ -2,9 +2,11 @@
 
 pub(crate) mod nodelist;
 
+use std::cell::LazyCell;
 use std::fmt;
 use std::path::Path;
 
+use crate::plan::host_table::HostTable;
 use crate::plan::hosts::{self, Host, is_local, merge, slots};
 use crate::watch::exit_cause::Refusal;
 
@@ -80,18 +82,22 @@ impl Allocation {
         Ok(None)
     }
 
-    /// What a program's own option names must be among the hosts, or be this machine.
-    pub(crate) fn check(&self, named: &Host) -> Result<(), Refusal> {
-        let same = |host: &Host| host.name == named.name || short(&host.name) == short(&named.name);
-        if is_local(&named.name) || self.hosts.iter().any(same) {
-            return Ok(());
-        }
-        Err(Refusal::usage(format!(
-            "host '{}' is none of those that {} gave this job: {}; --launcher CMD reaches others",
-            named.name,
-            self.system.name(),
-            listed(&self.hosts)
-        )))
+    /// What options or files of the user's name must be among the hosts, or be this machine.
+    pub(crate) fn check(
+        &self,
+        mut named: impl Iterator<Item = Result<Host, Refusal>>,
+    ) -> Result<(), Refusal> {
+        let table = LazyCell::new(|| HostTable::of(&self.hosts));
+        named.try_for_each(|host| {
+            let name = host?.name;
+            if is_local(&name) || table.find(&name).is_some() {
+                return Ok(());
+            }
+            let (system, hosts) = (self.system.name(), listed(&self.hosts));
+            Err(Refusal::usage(format!(
+                "host '{name}' is none of those that {system} gave this job: {hosts}; --launcher CMD reaches others"
+            )))
+        })
     }
 }
 
@@ -106,11 +112,6 @@ impl fmt::Display for Allocation {
             listed(&self.hosts)
         )
     }
-}
-
-/// A name without its domain; addresses have none.
-fn short(name: &str) -> &str {
-    if name.parse::<std::net::IpAddr>().is_ok() { name } else { name.split('.').next().unwrap_or(name) }
 }
 
 /// Names with slots, not too many of them.
@@ -265,7 +266,7 @@ mod tests {
     fn hosts_outside_are_refused() {
         let hosts = ["a.site.org:2", "b"].map(|text| Host::parse(text).unwrap()).into();
         let allocation = Allocation { system: System::Pbs, hosts };
-        let check = |name: &str| allocation.check(&Host::parse(name).unwrap());
+        let check = |name: &str| allocation.check(std::iter::once(Host::parse(name)));
         assert!(check("a").is_ok() && check("b:4").is_ok() && check("localhost").is_ok());
         assert!(check("c").unwrap_err().to_string().contains("a.site.org:2,b:1"));
     }
