@@ -113,6 +113,7 @@ fn take_allocation(settings: &mut plan::PlanSettings) -> Result<(), Refusal> {
         Err(_) if is_named => None,
         found => found?,
     };
+    settings.remarks.extend(settings.allocation.as_mut().and_then(|allocation| allocation.remark.take()));
     let path = std::env::var_os("PATH").unwrap_or_default();
     presets::choose(settings, get, |name| find_program(name.as_ref(), &path).is_some());
     Ok(())

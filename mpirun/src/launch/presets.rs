@@ -155,7 +155,7 @@ mod tests {
     use super::*;
 
     fn chosen(system: Option<System>, variables: &[(&str, &str)], there: bool) -> String {
-        let allocation = system.map(|system| Allocation { system, hosts: Vec::new() });
+        let allocation = system.map(|system| Allocation { system, hosts: Vec::new(), remark: None });
         let mut settings = PlanSettings { allocation, ..PlanSettings::default() };
         let get =
             |name: &str| variables.iter().find(|(key, _)| *key == name).map(|(_, value)| (*value).into());

@@ -1,5 +1,6 @@
 //! Hosts of the command line and of host files.
 
+use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, UdpSocket};
 use std::path::Path;
 use std::sync::OnceLock;
@@ -33,7 +34,9 @@ impl Host {
 
     /// A name that begins with a dash would be an option of the launcher. Colons are for addresses of IPv6.
     pub(super) fn named(name: &str, slots: Option<u32>) -> Result<Host, Refusal> {
-        let odd = |letter: char| letter.is_whitespace() || letter.is_control() || "[],\"'^+".contains(letter);
+        let odd = |letter: char| {
+            letter.is_whitespace() || letter.is_control() || "[](),\"'^+#\u{feff}".contains(letter)
+        };
         if name.is_empty() || name.starts_with('-') || name.contains(odd) {
             return Err(Refusal::usage(format!("'{name}' is no name of a host")));
         }
@@ -129,8 +132,14 @@ pub(crate) fn read(path: &Path) -> Result<Vec<Host>, Refusal> {
 
 /// What is in a file of the user's; `what` it is called.
 pub(super) fn text_of(path: &Path, what: &str) -> Result<String, Refusal> {
-    std::fs::read_to_string(path)
+    text_at(path)
         .map_err(|error| Refusal::usage(format!("cannot read the {what} '{}': {error}", path.display())))
+}
+
+/// What is in a file, without the mark that some editors put in front of UTF-8.
+pub(super) fn text_at(path: &Path) -> io::Result<String> {
+    let text = std::fs::read_to_string(path)?;
+    Ok(text.strip_prefix('\u{feff}').map(String::from).unwrap_or(text))
 }
 
 /// The hosts of a host file, or what is wrong in which line.
@@ -260,6 +269,15 @@ mod tests {
             let said = Host::parse_line(bad).unwrap_err().to_string();
             assert!(said.contains("is no number of slots from 1 to 4294967295"), "{said}");
         }
+    }
+
+    #[test]
+    fn what_an_editor_marks_is_no_name() {
+        let file = std::env::temp_dir().join(format!("tern-mark-{}", std::process::id()));
+        std::fs::write(&file, "\u{feff}a:2\nb\n").unwrap();
+        assert_eq!(read(&file).unwrap()[0], Host { name: "a".into(), slots: Some(2), most: None });
+        std::fs::remove_file(&file).unwrap();
+        assert!(Host::parse("\u{feff}a").is_err() && Host::parse("(null)").is_err());
     }
 
     #[test]

@@ -474,7 +474,8 @@ mod tests {
 
     fn in_allocation(hosts: &str, listed: &str, count: Option<u32>) -> Result<Placement, Refusal> {
         let listed = hosts::parse(listed).unwrap();
-        let allocation = Some(Allocation { system: System::Pbs, hosts: hosts::merge(listed.into_iter()) });
+        let allocation =
+            Some(Allocation { system: System::Pbs, hosts: hosts::merge(listed.into_iter()), remark: None });
         let apps = vec![app(count, hosts)];
         place(&mut PlanSettings { apps, allocation, slots_bind: true, ..PlanSettings::default() }, 2)
     }
@@ -495,7 +496,7 @@ mod tests {
     fn files_of_hosts_and_ranks_may_shorten_names() {
         let file = std::env::temp_dir().join(format!("tern-part-{}", std::process::id()));
         let hosts = hosts::parse("n1.site.org:2\nn2.site.org:2").unwrap();
-        let allocation = Some(Allocation { system: System::Pbs, hosts });
+        let allocation = Some(Allocation { system: System::Pbs, hosts, remark: None });
         let settings = PlanSettings { apps: vec![app(None, "")], allocation, ..PlanSettings::default() };
         std::fs::write(&file, "n2.site.org\n").unwrap();
         let mut part = PlanSettings { hostfile: Some(file.clone()), ..settings.clone() };

@@ -7,7 +7,7 @@ use std::fmt;
 use std::path::Path;
 
 use crate::plan::host_table::HostTable;
-use crate::plan::hosts::{self, Host, is_local, merge, slots};
+use crate::plan::hosts::{self, Host, is_local, merge, slots, text_at};
 use crate::watch::exit_cause::Refusal;
 
 /// Hosts of a batch system.
@@ -17,6 +17,8 @@ pub(crate) struct Allocation {
     pub system: System,
     /// The hosts with their slots.
     pub hosts: Vec<Host>,
+    /// What the user should know of it.
+    pub remark: Option<String>,
 }
 
 /// Who gives hosts to jobs.
@@ -123,35 +125,65 @@ fn listed(hosts: &[Host]) -> String {
     shown.join(",") + more
 }
 
-/// A host may be in a list with no slots, which is to say that it is not for ranks. What is no name would be an option of the launcher.
-fn allocation(system: System, mut hosts: Vec<Host>) -> FoundAllocation {
+/// The hosts that a variable lists, or its file. A host may be in a list with no slots, which is to say that it is not for ranks. What is
+/// no name would be an option of the launcher. Without any host the whole job would run on this one, and look as if it had its hosts.
+fn allocation(system: System, (variable, value): (&str, &str), mut hosts: Vec<Host>) -> FoundAllocation {
     hosts.retain(|host| host.slots != Some(0));
-    for host in &hosts {
-        Host::named(&host.name, None)
-            .map_err(|refusal| Refusal::usage(format!("the hosts that {} gave: {refusal}", system.name())))?;
+    if hosts.is_empty() {
+        return Err(Refusal::usage(format!("{variable}='{value}' names no host; {}", advice(variable))));
     }
-    Ok((!hosts.is_empty()).then(|| Allocation { system, hosts: merge(hosts.into_iter()) }))
+    for host in &hosts {
+        Host::named(&host.name, None).map_err(|refusal| {
+            Refusal::usage(format!("the hosts that {} gave in {variable}: {refusal}", system.name()))
+        })?;
+    }
+    Ok(Some(Allocation { system, hosts: merge(hosts.into_iter()), remark: None }))
+}
+
+fn advice(variable: &str) -> String {
+    format!("unset {variable} to use this host alone, or name hosts with --host")
+}
+
+/// The first of these variables that has a value.
+fn first_of(names: &[&'static str], get: &impl Fn(&str) -> Option<String>) -> Option<(&'static str, String)> {
+    names.iter().find_map(|name| Some((*name, get(name).filter(|value| !value.trim().is_empty())?)))
 }
 
 /// Nodes with the tasks that the job asked for, or with their processors.
 fn of_slurm(get: &impl Fn(&str) -> Option<String>) -> FoundAllocation {
-    let list = get("SLURM_JOB_NODELIST").or_else(|| get("SLURM_NODELIST"));
-    let Some(list) = list.filter(|list| !list.is_empty()) else { return Ok(None) };
+    let lists = ["SLURM_JOB_NODELIST", "SLURM_NODELIST"];
+    let Some((variable, list)) = first_of(&lists, get) else { return Ok(None) };
     let names = nodelist::nodes(&list)
-        .ok_or_else(|| Refusal::usage(format!("SLURM_JOB_NODELIST='{list}' is no list of Slurm's nodes")))?;
-    let counts = ["SLURM_TASKS_PER_NODE", "SLURM_JOB_CPUS_PER_NODE"];
-    let counts = counts.iter().find_map(|name| nodelist::repeated(&get(name)?, names.len()));
+        .ok_or_else(|| Refusal::usage(format!("{variable}='{list}' is no list of Slurm's nodes")))?;
+    let of = |name: &'static str| first_of(&[name], get);
+    let numbers = |(_, list): &(&str, String)| nodelist::repeated(list, names.len());
+    let (tasks, processors) = (of("SLURM_TASKS_PER_NODE"), of("SLURM_JOB_CPUS_PER_NODE"));
+    // Within a step they may be the step's, while the nodes are the job's.
+    let unfit = tasks.as_ref().filter(|tasks| numbers(tasks).is_none());
+    let remark = unfit.map(|(name, value)| {
+        format!(
+            "{name}='{value}' does not fit {variable}='{list}', and is not used: --host NODE:SLOTS says more"
+        )
+    });
+    let counts = tasks.iter().chain(&processors).find_map(numbers);
     let counts = counts.unwrap_or_else(|| vec![1; names.len()]);
     let host = |(name, slots): (String, u32)| Host { name, slots: Some(slots.max(1)), most: None };
-    allocation(System::Slurm, names.into_iter().zip(counts).map(host).collect())
+    let hosts = names.into_iter().zip(counts).map(host).collect();
+    let found = allocation(System::Slurm, (variable, &list), hosts)?;
+    Ok(found.map(|found| Allocation { remark, ..found }))
 }
 
 fn of_host_files(get: &impl Fn(&str) -> Option<String>) -> FoundAllocation {
-    let file = |&(variable, system): &(&'static str, System)| Some((variable, system, get(variable)?));
-    let Some((variable, system, path)) = HOST_FILES.iter().find_map(file) else { return Ok(None) };
-    let hosts =
-        read(variable, &path)?.lines().filter_map(|line| line.split_whitespace().next()).map(one).collect();
-    allocation(system, hosts)
+    let file = |&(variable, system): &(&'static str, System)| Some((first_of(&[variable], get)?, system));
+    let Some(((variable, path), system)) = HOST_FILES.iter().find_map(file) else { return Ok(None) };
+    let text = read(variable, &path)?;
+    let hosts = lines(&text).filter_map(|line| line.split_whitespace().next()).map(one).collect();
+    allocation(system, (variable, &path), hosts)
+}
+
+/// Lines without comments, as far as anything is left of them.
+fn lines(text: &str) -> impl Iterator<Item = &str> {
+    text.lines().filter_map(|line| line.split('#').next()).map(str::trim).filter(|line| !line.is_empty())
 }
 
 fn one(name: &str) -> Host {
@@ -160,7 +192,7 @@ fn one(name: &str) -> Host {
 
 /// `a 2 b 4`, or `a a b`.
 fn of_lsf(get: &impl Fn(&str) -> Option<String>) -> FoundAllocation {
-    if let Some(list) = get("LSB_MCPU_HOSTS") {
+    if let Some((variable, list)) = first_of(&["LSB_MCPU_HOSTS"], get) {
         let words: Vec<&str> = list.split_whitespace().collect();
         let host = |pair: &[&str]| match pair {
             [name, slots] => {
@@ -169,49 +201,42 @@ fn of_lsf(get: &impl Fn(&str) -> Option<String>) -> FoundAllocation {
             _ => None,
         };
         let hosts: Option<Vec<Host>> = words.chunks(2).map(host).collect();
-        let hosts = hosts.ok_or_else(|| {
-            Refusal::usage(format!("LSB_MCPU_HOSTS='{list}' is no list of hosts with slots"))
-        })?;
-        return allocation(System::Lsf, hosts);
+        let hosts = hosts
+            .ok_or_else(|| Refusal::usage(format!("{variable}='{list}' is no list of hosts with slots")))?;
+        return allocation(System::Lsf, (variable, &list), hosts);
     }
-    let list = get("LSB_HOSTS").unwrap_or_default();
-    allocation(System::Lsf, list.split_whitespace().map(one).collect())
+    let Some((variable, list)) = first_of(&["LSB_HOSTS"], get) else { return Ok(None) };
+    allocation(System::Lsf, (variable, &list), list.split_whitespace().map(one).collect())
 }
 
 /// Lines of host, slots, queue, processors.
 fn of_grid_engine(get: &impl Fn(&str) -> Option<String>) -> FoundAllocation {
-    let Some(path) = get("PE_HOSTFILE") else { return Ok(None) };
+    let Some((variable, path)) = first_of(&["PE_HOSTFILE"], get) else { return Ok(None) };
     let host = |line: &str| {
         let mut words = line.split_whitespace();
         Some(Host { name: words.next()?.into(), slots: Some(words.next()?.parse().ok()?), most: None })
     };
-    let text = read("PE_HOSTFILE", &path)?;
-    let lines = text.lines().filter(|line| !line.trim().is_empty());
-    let hosts: Option<Vec<Host>> = lines.map(host).collect();
+    let text = read(variable, &path)?;
+    let hosts: Option<Vec<Host>> = lines(&text).map(host).collect();
     let hosts = hosts.ok_or_else(|| {
-        Refusal::usage(format!("PE_HOSTFILE='{path}': a line is not HOST SLOTS QUEUE PROCESSORS"))
+        Refusal::usage(format!("{variable}='{path}': a line is not HOST SLOTS QUEUE PROCESSORS"))
     })?;
-    allocation(System::GridEngine, hosts)
+    allocation(System::GridEngine, (variable, &path), hosts)
 }
 
 /// A host file in either syntax.
 fn of_operator(get: &impl Fn(&str) -> Option<String>) -> FoundAllocation {
-    let mut set = OPERATOR_FILES.iter().filter_map(|name| Some((name, get_nonempty(get)(name)?)));
-    let Some((variable, path)) = set.next() else { return Ok(None) };
+    let Some((variable, path)) = first_of(&OPERATOR_FILES, get) else { return Ok(None) };
     // Without the file the whole job would run on this host, and look as if it had its hosts.
     if !Path::new(&path).exists() {
         read(variable, &path)?;
     }
-    allocation(System::Kubernetes, hosts::read(Path::new(&path))?)
-}
-
-fn get_nonempty(get: &impl Fn(&str) -> Option<String>) -> impl Fn(&&str) -> Option<String> + '_ {
-    |name| get(name).filter(|value| !value.is_empty())
+    allocation(System::Kubernetes, (variable, &path), hosts::read(Path::new(&path))?)
 }
 
 fn read(variable: &str, path: &str) -> Result<String, Refusal> {
-    std::fs::read_to_string(path).map_err(|error| {
-        let advice = format!("unset {variable} to use this host alone, or name hosts with --host");
+    text_at(Path::new(path)).map_err(|error| {
+        let advice = advice(variable);
         Refusal::usage(format!("cannot read the hosts of this job, {variable}='{path}': {error}; {advice}"))
     })
 }
@@ -237,13 +262,49 @@ mod tests {
         assert_eq!(of(&[("LSB_MCPU_HOSTS", "login 0 b 4")]).unwrap(), "b:4");
         assert_eq!(of(&[("LSB_HOSTS", "a a b")]).unwrap(), "a:2,b:1");
         assert_eq!(of(&[]).unwrap(), "");
+        assert_eq!(of(&[("SLURM_JOB_NODELIST", ""), ("SLURM_NODELIST", "n4")]).unwrap(), "n4:1");
+        assert_eq!(of(&[("LSB_MCPU_HOSTS", ""), ("LSB_HOSTS", "a")]).unwrap(), "a:1");
+        assert_eq!(of(&[("PBS_NODEFILE", ""), ("PE_HOSTFILE", "")]).unwrap(), "");
+    }
+
+    #[test]
+    fn tasks_that_do_not_fit_the_nodes_are_told_of() {
+        let remark = |tasks: &str| {
+            let get = |name: &str| match name {
+                "SLURM_JOB_NODELIST" => Some("n[1-3]".into()),
+                "SLURM_TASKS_PER_NODE" => Some(tasks.into()),
+                _ => None,
+            };
+            Allocation::find(&get).unwrap().unwrap().remark
+        };
+        assert!(remark("4").unwrap().contains("SLURM_TASKS_PER_NODE='4' does not fit"));
+        assert_eq!((remark("4(x3)"), remark("")), (None, None));
+    }
+
+    #[test]
+    fn a_file_without_hosts_is_refused_and_comments_are_none() {
+        let file = std::env::temp_dir().join(format!("tern-nodes-{}", std::process::id()));
+        let path = file.to_str().unwrap();
+        for variable in ["PBS_NODEFILE", "OAR_NODEFILE", "PE_HOSTFILE", "HYDRA_HOST_FILE"] {
+            for text in ["", "# nothing\n\n"] {
+                std::fs::write(&file, text).unwrap();
+                let refusal = of(&[(variable, path)]).unwrap_err().to_string();
+                assert!(refusal.contains(variable) && refusal.contains("names no host"), "{refusal}");
+            }
+        }
+        std::fs::write(&file, "\u{feff}# of two\na # one\na\n").unwrap();
+        assert_eq!(of(&[("PBS_NODEFILE", path)]).unwrap(), "a:2");
+        std::fs::remove_file(&file).unwrap();
     }
 
     #[test]
     fn what_makes_no_sense_is_refused() {
         for (variable, value) in [
             ("SLURM_JOB_NODELIST", "n[1-"),
+            ("SLURM_NODELIST", "(null)"),
             ("LSB_MCPU_HOSTS", "a 2 b"),
+            ("LSB_MCPU_HOSTS", "login 0"),
+            ("LSB_HOSTS", "(null)"),
             ("PBS_NODEFILE", "/nonexistent"),
             ("PE_HOSTFILE", "/nonexistent"),
             ("HYDRA_HOST_FILE", "/nonexistent"),
@@ -265,7 +326,7 @@ mod tests {
     #[test]
     fn hosts_outside_are_refused() {
         let hosts = ["a.site.org:2", "b"].map(|text| Host::parse(text).unwrap()).into();
-        let allocation = Allocation { system: System::Pbs, hosts };
+        let allocation = Allocation { system: System::Pbs, hosts, remark: None };
         let check = |name: &str| allocation.check(std::iter::once(Host::parse(name)));
         assert!(check("a").is_ok() && check("b:4").is_ok() && check("localhost").is_ok());
         assert!(check("c").unwrap_err().to_string().contains("a.site.org:2,b:1"));

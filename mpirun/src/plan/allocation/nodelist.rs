@@ -51,7 +51,7 @@ fn expand(word: &str) -> Option<Vec<String>> {
         names = names.iter().flat_map(with).collect();
         rest = after;
     }
-    let odd = |letter: char| letter.is_whitespace() || letter.is_control() || letter == '/';
+    let odd = |letter: char| letter.is_whitespace() || letter.is_control() || "/()".contains(letter);
     let usable = !word.starts_with('-') && !word.contains(odd);
     usable.then(|| names.into_iter().map(|name| name + rest).collect())
 }
@@ -131,6 +131,7 @@ mod tests {
             "n[1-99999999]",
             "-oProxyCommand=x",
             "a b,c",
+            "(null)",
             "n[+1]",
             "r[0-9999]n[0-9999]",
         ] {
