@@ -55,8 +55,8 @@ typedef __mmask8 choice(__m512i x, __m512i y);
 /* Whether that is the first of two pairs. */
 typedef int first(const char *a, const char *b);
 
-/* Where the result takes the place of an operand that is chosen as a whole, there is nothing to write. The padding of the
- * result is the program's and stays as it is; behind the data of the last pair there may be no memory. */
+/* Where the result takes the place of an operand that is chosen as a whole, there is nothing to write. The padding of
+ * the result is the program's and stays as it is; behind the data of the last pair there may be no memory. */
 WIDE static inline __attribute__((always_inline)) void choose(const char *a, const char *b, char *out, size_t count,
                                                               choice *chosen, first *is_first) {
     for (; count > PAIRS; count -= PAIRS) {

@@ -39,15 +39,19 @@ static void hints(const char *key, const char *value)
     MUST(MPI_Info_free(&info));
 }
 
+static void own_path(char *path, size_t room, const char *name)
+{
+    const char *folder = getenv("TMPDIR");
+    snprintf(path, room, "%s/tern-%ld-%s", folder && *folder ? folder : "/tmp", (long)getpid(), name);
+}
+
 /* The file has the very name, and is found by it. */
 static void files(const char *given)
 {
     char path[300] = "";
-    const char *folder = getenv("TMPDIR");
     MPI_File file;
     struct stat found;
-    if (check_rank == 0)
-        snprintf(path, sizeof path, "%s/tern-%ld-%s", folder && *folder ? folder : "/tmp", (long)getpid(), given);
+    if (check_rank == 0) own_path(path, sizeof path, given);
     MUST(MPI_Bcast(path, sizeof path, MPI_CHAR, 0, MPI_COMM_WORLD));
     MUST(MPI_File_open(MPI_COMM_WORLD, path, MPI_MODE_CREATE | MPI_MODE_WRONLY, MPI_INFO_NULL, &file));
     CHECK_EQ(stat(path, &found), 0);
@@ -66,7 +70,7 @@ static void spawned(char *program, const char *name)
     char path[300] = "", *argv[] = {(char *)latin, NULL};
     MPI_Comm inter;
     if (check_rank == 0) {
-        snprintf(path, sizeof path, "/tmp/tern-%ld-%s", (long)getpid(), name);
+        own_path(path, sizeof path, name);
         CHECK_EQ(symlink(program, path), 0);
     }
     int code = MPI_Comm_spawn(path, argv, 1, MPI_INFO_NULL, 0, MPI_COMM_WORLD, &inter, MPI_ERRCODES_IGNORE);

@@ -25,7 +25,7 @@ pub use completions::Completions;
 pub use endpoint::{Endpoint, EndpointEvent, RemoteEndpoint, Sizes};
 pub use library::{Library, MemoryRegistration, NetworkOffer, OfferHints};
 pub use remote::{Region, RemoteMemory};
-pub use trial::{Trial, try_apart};
+pub use trial::{TrialOutcome, try_apart};
 
 /// Why libfabric cannot be used.
 #[derive(Debug, thiserror::Error)]

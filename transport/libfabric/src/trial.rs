@@ -19,7 +19,7 @@ const KILLED_MAX: Duration = Duration::from_millis(500);
 
 /// What the process has found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Trial {
+pub enum TrialOutcome {
     /// An answer, be it that the library cannot be used.
     Answers,
     /// No answer in time.
@@ -29,7 +29,7 @@ pub enum Trial {
 }
 
 /// Does `what` in a copy of this process that lives for nothing else. Its output is thrown away, since what it does is done again.
-pub fn try_apart(limit: Duration, what: impl FnOnce()) -> io::Result<Trial> {
+pub fn try_apart(limit: Duration, what: impl FnOnce()) -> io::Result<TrialOutcome> {
     let nowhere = File::options().write(true).open("/dev/null")?;
     // SAFETY: the child has this thread alone. The C library makes its own locks, memory's and the loader's among them, usable there.
     match unsafe { libc::fork() } {
@@ -55,7 +55,7 @@ fn be_child(nowhere: &File, what: impl FnOnce()) -> ! {
     unsafe { libc::_exit(0) }
 }
 
-fn watch(pid: libc::pid_t, limit: Duration) -> Trial {
+fn watch(pid: libc::pid_t, limit: Duration) -> TrialOutcome {
     let (start, mut pause) = (Instant::now(), PAUSE_MIN);
     let mut is_killed = false;
     loop {
@@ -63,7 +63,7 @@ fn watch(pid: libc::pid_t, limit: Duration) -> Trial {
         // SAFETY: a process that this one has started, and a place for its status.
         let ended = unsafe { libc::waitpid(pid, &raw mut status, libc::WNOHANG) };
         match ended {
-            0 if start.elapsed() > limit + KILLED_MAX => return Trial::Hangs,
+            0 if start.elapsed() > limit + KILLED_MAX => return TrialOutcome::Hangs,
             0 if start.elapsed() > limit && !is_killed => {
                 // SAFETY: nobody has waited for the process, so its number is its own still.
                 unsafe { libc::kill(pid, libc::SIGKILL) };
@@ -73,11 +73,11 @@ fn watch(pid: libc::pid_t, limit: Duration) -> Trial {
                 thread::sleep(pause);
                 pause = PAUSE_MAX.min(pause * 2);
             }
-            _ if is_killed => return Trial::Hangs,
+            _ if is_killed => return TrialOutcome::Hangs,
             // The program may have waited for it, or wants to know of no child; then nobody can say how it ended.
-            pid if pid > 0 && libc::WIFSIGNALED(status) => return Trial::Dies(libc::WTERMSIG(status)),
+            pid if pid > 0 && libc::WIFSIGNALED(status) => return TrialOutcome::Dies(libc::WTERMSIG(status)),
             -1 if io::Error::last_os_error().kind() == io::ErrorKind::Interrupted => {}
-            _ => return Trial::Answers,
+            _ => return TrialOutcome::Answers,
         }
     }
 }
@@ -92,11 +92,11 @@ mod tests {
         let hangs = || loop {
             thread::park();
         };
-        assert_eq!(try_apart(long, || {}).unwrap(), Trial::Answers);
-        assert_eq!(try_apart(long, || panic!("in the copy")).unwrap(), Trial::Answers);
-        assert_eq!(try_apart(Duration::from_millis(50), hangs).unwrap(), Trial::Hangs);
+        assert_eq!(try_apart(long, || {}).unwrap(), TrialOutcome::Answers);
+        assert_eq!(try_apart(long, || panic!("in the copy")).unwrap(), TrialOutcome::Answers);
+        assert_eq!(try_apart(Duration::from_millis(50), hangs).unwrap(), TrialOutcome::Hangs);
         // SAFETY: the copy ends itself.
         let dies = || assert_eq!(unsafe { libc::kill(libc::getpid(), libc::SIGSEGV) }, 0);
-        assert_eq!(try_apart(long, dies).unwrap(), Trial::Dies(libc::SIGSEGV));
+        assert_eq!(try_apart(long, dies).unwrap(), TrialOutcome::Dies(libc::SIGSEGV));
     }
 }

@@ -5,7 +5,8 @@ use std::thread;
 use std::time::Duration;
 
 use tern_libfabric::{
-    Endpoint, LibfabricError, Library, MemoryRegistration, NetworkOffer, OfferHints, Sizes, Trial, try_apart,
+    Endpoint, LibfabricError, Library, MemoryRegistration, NetworkOffer, OfferHints, Sizes, TrialOutcome,
+    try_apart,
 };
 
 use super::error::OfiError;
@@ -107,10 +108,10 @@ fn try_first<T>(provider: &str, question: impl Fn() -> Result<T, LibfabricError>
         return Ok(());
     }
     match try_apart(Duration::from_secs(OFI_OPEN_S_MAX), || drop(question())) {
-        Ok(Trial::Hangs) => return Err(OfiError::Hangs(named(provider))),
-        Ok(Trial::Dies(signal)) => return Err(OfiError::Crashes(named(provider), signal)),
+        Ok(TrialOutcome::Hangs) => return Err(OfiError::Hangs(named(provider))),
+        Ok(TrialOutcome::Dies(signal)) => return Err(OfiError::Crashes(named(provider), signal)),
         // Where no process can be made, the library may be sound all the same.
-        Ok(Trial::Answers) | Err(_) => *has_answered = true,
+        Ok(TrialOutcome::Answers) | Err(_) => *has_answered = true,
     }
     Ok(())
 }
