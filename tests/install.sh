@@ -179,7 +179,7 @@ zig_knows() {
     [ -n "$asked" ] || { echo "nothing is asked"; return 1; }
     for argument in $asked; do
         passed_on=$(ZIG=echo "$root/scripts/zig-cc.sh" "$argument")
-        case ${passed_on##* } in -Wl,-soname,* | -Wl,-Bsymbolic | -Wl,--version-script*) ;; *) echo "${passed_on##* }"; return 1 ;; esac
+        case ${passed_on##* } in -Wl,-soname,* | -Wl,-Bsymbolic | -Wl,-z,nodelete | -Wl,--version-script*) ;; *) echo "${passed_on##* }"; return 1 ;; esac
     done
 }
 

@@ -12,7 +12,7 @@ use crate::foreign::{Address, ForeignAbi, ForeignHandle, ForeignStatus, code_out
 use crate::kinds::{HandleList, HandleOut, Length, Param};
 use crate::number::ConstantFamily;
 use crate::tern;
-use crate::tern::{give_up, start_through};
+use crate::tern::{give_up, spawn_codes, start_through};
 
 /// Calls with a handle that the call makes.
 unsafe fn making<F: ForeignAbi, H: ForeignHandle>(
@@ -469,7 +469,7 @@ unsafe fn is_rank(comm: MPI_Comm, rank: c_int) -> bool {
     unsafe { tern!(MPI_Comm_rank(comm => MPI_Comm, &mut own => *mut c_int)) == MPI_SUCCESS && own == rank }
 }
 
-/// Converts the error codes of new processes, of which the new communicator knows the number.
+/// Converts the error codes of new processes. Without word of how many there are, the new communicator knows how many were started.
 unsafe fn spawned<F: ForeignAbi>(code: c_int, made: *mut MPI_Comm, errcodes: *mut c_int) {
     if code != MPI_SUCCESS || errcodes.is_null() || made.is_null() {
         return;
@@ -478,7 +478,7 @@ unsafe fn spawned<F: ForeignAbi>(code: c_int, made: *mut MPI_Comm, errcodes: *mu
     // SAFETY: the communicator was made, and the program gave the place of a code for each of its processes.
     unsafe {
         tern!(MPI_Comm_remote_size(*made => MPI_Comm, &mut size => *mut c_int));
-        for index in 0..size.length() {
+        for index in 0..spawn_codes().unwrap_or(size.length()) {
             *errcodes.add(index) = code_out::<F>(*errcodes.add(index));
         }
     }

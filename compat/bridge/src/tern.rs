@@ -24,6 +24,11 @@ impl FunctionSlot {
         self.address.load(Ordering::Relaxed)
     }
 
+    /// Whether the library has no such function.
+    fn is_lacking(&self) -> bool {
+        std::ptr::eq(self.address(), lacking as extern "C" fn() -> c_int as *const c_void)
+    }
+
     fn look_up(&self, library: *mut c_void) {
         // SAFETY: the library is loaded, and the name ends in a null.
         let found = unsafe { libc::dlsym(library, self.name.as_ptr()) };
@@ -110,10 +115,20 @@ pub fn connect(namer: NameHandle) {
 }
 
 /// Functions of Tern that are no part of the standard.
-static OWN_CALLS: [&FunctionSlot; 3] = [&NAME_HANDLES_BY, &START_THROUGH, &MAY_CALL];
+static OWN_CALLS: [&FunctionSlot; 4] = [&NAME_HANDLES_BY, &START_THROUGH, &MAY_CALL, &SPAWN_CODES];
 static NAME_HANDLES_BY: FunctionSlot = FunctionSlot::new(c"tern_name_handles_by");
 static START_THROUGH: FunctionSlot = FunctionSlot::new(c"tern_start_through");
 static MAY_CALL: FunctionSlot = FunctionSlot::new(c"tern_may_call");
+static SPAWN_CODES: FunctionSlot = FunctionSlot::new(c"tern_spawn_codes");
+
+/// How many codes the last spawn of this thread has written; `None` where another library of the standard ABI does not say.
+pub(crate) fn spawn_codes() -> Option<usize> {
+    // SAFETY: as for the others.
+    let written = unsafe {
+        std::mem::transmute::<*const c_void, unsafe extern "C" fn() -> c_int>(SPAWN_CODES.address())()
+    };
+    usize::try_from(written).ok().filter(|_| !SPAWN_CODES.is_lacking())
+}
 
 /// Whether Tern may still call a function for an operation or an error. Another library of the standard ABI is taken to.
 pub(crate) fn may_call(function: usize) -> bool {

@@ -2,6 +2,7 @@
 //! of the process that has asked for it.
 
 use std::borrow::Cow;
+use std::cell::Cell;
 use std::ffi::c_int;
 use std::sync::Arc;
 
@@ -129,8 +130,20 @@ fn spawn(
         let spared = wanted.saturating_sub(count) as usize;
         let codes = std::iter::repeat_n(code, count as usize);
         errcodes.store(codes.chain(std::iter::repeat_n(MPI_ERR_SPAWN, spared)))?;
+        CODES_WRITTEN.set(count as usize + spared);
     }
     made
+}
+
+thread_local! {
+    static CODES_WRITTEN: Cell<usize> = const { Cell::new(0) };
+}
+
+/// How many codes this thread's last call has written. The libraries for programs of other MPIs ask, since at the root alone the arguments
+/// say so.
+#[unsafe(no_mangle)]
+pub(crate) extern "C" fn tern_spawn_codes() -> c_int {
+    CODES_WRITTEN.get() as c_int
 }
 
 /// At the root: what the new world says.
