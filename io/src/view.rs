@@ -98,14 +98,16 @@ impl View {
         }
         check_order(tile, 1, writes)?;
         let contiguous = tile.contiguous(2).filter(|_| size > 0).map(|first| disp + first as u64);
+        // What may be written has been found to be so.
+        let is_tile_ordered = writes || check_order(tile, 1, true).is_ok();
         Ok(View {
             disp,
             etype_bytes,
             tile: tile.clone(),
             contiguous,
             is_single: size > 0 && tile.extent() <= 0,
-            is_tile_ordered: check_order(tile, 1, true).is_ok(),
-            are_tiles_ordered: check_order(tile, 2, true).is_ok(),
+            is_tile_ordered,
+            are_tiles_ordered: is_tile_ordered && check_order(tile, 2, true).is_ok(),
         })
     }
 

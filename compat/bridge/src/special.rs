@@ -474,13 +474,15 @@ unsafe fn spawned<F: ForeignAbi>(code: c_int, made: *mut MPI_Comm, errcodes: *mu
     if code != MPI_SUCCESS || errcodes.is_null() || made.is_null() {
         return;
     }
-    let mut size = 0;
-    // SAFETY: the communicator was made, and the program gave the place of a code for each of its processes.
-    unsafe {
-        tern!(MPI_Comm_remote_size(*made => MPI_Comm, &mut size => *mut c_int));
-        for index in 0..spawn_codes().unwrap_or(size.length()) {
-            *errcodes.add(index) = code_out::<F>(*errcodes.add(index));
-        }
+    let started = || {
+        let mut size = 0;
+        // SAFETY: the communicator was made, and this is the place of a number.
+        unsafe { tern!(MPI_Comm_remote_size(*made => MPI_Comm, &mut size => *mut c_int)) };
+        size.length()
+    };
+    for index in 0..spawn_codes().unwrap_or_else(started) {
+        // SAFETY: the program gave the place of a code for each process.
+        unsafe { *errcodes.add(index) = code_out::<F>(*errcodes.add(index)) };
     }
 }
 

@@ -117,11 +117,7 @@ entry! {
             return met("MPI_Comm_disconnect", *comm, Err(error));
         }
         barrier_on("MPI_Comm_disconnect", *comm)?;
-        let members: Vec<_> = {
-            let process = enter();
-            let this = process.comm(*comm)?;
-            this.group.members().chain(this.remote.iter().flat_map(Group::members)).collect()
-        };
+        let members = enter().comm(*comm)?.all_members().collect();
         free(*comm)?;
         crate::spawn::part("MPI_Comm_disconnect", members);
         *comm = MPI_COMM_NULL;

@@ -190,6 +190,11 @@ impl Comm {
         self.remote.as_ref().unwrap_or(&self.group)
     }
 
+    /// The members, of both sides if it is an intercommunicator.
+    pub(crate) fn all_members(&self) -> impl Iterator<Item = Peer> + '_ {
+        self.group.members().chain(self.remote.iter().flat_map(Group::members))
+    }
+
     /// The envelope of a message from this process.
     #[inline]
     pub(crate) fn envelope(&self, lane: Lane, tag: i32) -> Envelope {

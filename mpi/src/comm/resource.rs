@@ -10,7 +10,6 @@ use crate::core::process::Process;
 use crate::env::hints::Info;
 use std::ffi::c_int;
 use tern_abi::*;
-use tern_engine::Group;
 use tern_job::limits::{HOSTS_MAX, PROCESSORS_MAX};
 use tern_job::topology::{Level, MachineTopology, own_processors};
 
@@ -97,8 +96,8 @@ fn part(level: Level) -> Option<u32> {
 /// The color of those that are restricted to this part of this host.
 fn color(process: &Process, comm: MPI_Comm, part: Option<u32>) -> Result<c_int> {
     let this = process.comm(comm)?;
-    let members = this.group.members().chain(this.remote.iter().flat_map(Group::members));
-    let color = part.map(|part| process.number_among(members, joined(process.host(), part)) as c_int);
+    let color =
+        part.map(|part| process.number_among(this.all_members(), joined(process.host(), part)) as c_int);
     Ok(color.unwrap_or(MPI_UNDEFINED))
 }
 
@@ -113,8 +112,7 @@ fn joined(host: u32, part: u32) -> u32 {
 fn color_of_set(process: &Process, comm: MPI_Comm, set: &str) -> Result<c_int> {
     let this = process.comm(comm)?;
     let first = sets::members(process, set).ok().and_then(|members| members.peer(0));
-    let members = this.group.members().chain(this.remote.iter().flat_map(Group::members));
-    Ok(first.map_or(MPI_UNDEFINED, |first| process.number_among(members, first) as c_int))
+    Ok(first.map_or(MPI_UNDEFINED, |first| process.number_among(this.all_members(), first) as c_int))
 }
 
 /// The parts of one process, of all levels, as a record: each with its host, and plus one, so that 0 is none.

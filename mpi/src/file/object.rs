@@ -149,7 +149,7 @@ impl File {
         let to = from.and_then(|from| from.checked_add(buf.len() as u64));
         match (from, to) {
             (Some(from), Some(to)) if buf.is_empty() || view.reaches(to) => {
-                match view.overlap(from, to).filter(|_| writes) {
+                match writes.then(|| view.overlap(from, to)).flatten() {
                     None => Ok(StreamPart { view: view.clone(), from, buf }),
                     Some(byte) => Err(fail(
                         MPI_ERR_ARG,

@@ -65,8 +65,7 @@ impl Process {
     /// A color that the processes of a communicator have in common which share this one's host, as far as their world tells.
     pub(crate) fn host_color(&self, comm: MPI_Comm) -> Result<i32> {
         let this = self.comm(comm)?;
-        let members = this.group.members().chain(this.remote.iter().flat_map(Group::members));
-        Ok(self.host_among(members) as i32)
+        Ok(self.host_among(this.all_members()) as i32)
     }
 
     /// A number below 2^31 that those of some processes have in common which are of this one's world and host.
