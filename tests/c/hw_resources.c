@@ -74,6 +74,21 @@ static int bind_to_one(void)
     return -1;
 }
 
+/* The library tells by which resource it divided: another split by that one gives the same members. */
+static void resource_is_told(MPI_Info info, MPI_Comm divided)
+{
+    char name[64] = "";
+    int length = sizeof name, flag = 0, result;
+    MPI_Comm guided;
+    MUST(MPI_Info_get_string(info, "mpi_hw_resource_type", &length, name, &flag));
+    CHECK(flag);
+    MUST(MPI_Comm_split_type(divided, MPI_COMM_TYPE_HW_GUIDED, 0, info, &guided));
+    CHECK(guided != MPI_COMM_NULL);
+    MUST(MPI_Comm_compare(divided, guided, &result));
+    CHECK(result == MPI_CONGRUENT);
+    MPI_Comm_free(&guided);
+}
+
 static void bound(void)
 {
     int mine = bind_to_one(), least;
@@ -96,14 +111,17 @@ static void bound(void)
         MPI_Comm_free(&comm);
     }
     /* Each part is smaller than the whole. */
-    MUST(MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_HW_UNGUIDED, 0, MPI_INFO_NULL, &comm));
+    MUST(MPI_Info_create(&info));
+    MUST(MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_HW_UNGUIDED, 0, info, &comm));
     if (comm != MPI_COMM_NULL) {
         int size;
         MPI_Comm_size(comm, &size);
         CHECK(size < check_size);
         use(comm);
+        resource_is_told(info, comm);
         MPI_Comm_free(&comm);
     }
+    MPI_Info_free(&info);
     MPI_Comm_free(&both);
     MPI_Comm_free(&shared);
 }

@@ -16,6 +16,7 @@ use crate::p2p::ended::Ended;
 use std::ffi::c_int;
 use tern_abi::*;
 use tern_engine::Group;
+use tern_job::topology::Level;
 
 entry! {
     /// A copy with its own context, attributes as their functions decide, the same hints and topology.
@@ -94,11 +95,16 @@ entry! {
             Wish::Color(color) => color,
             Wish::Divided => SplitChoice::DIVIDED,
         };
-        let made = split("MPI_Comm_split_type", comm, color, key)?;
+        let (made, divided) = split_or_divide("MPI_Comm_split_type", comm, color, key)?;
         newcomm.set(made);
-        if made != MPI_COMM_NULL {
-            enter().comm_mut(made)?.info = hints;
+        if made == MPI_COMM_NULL {
+            return Ok(());
         }
+        let mut process = enter();
+        if let Some(level) = divided {
+            resource::tell(&mut process, info, level);
+        }
+        process.comm_mut(made)?.info = hints;
         Ok(())
     }
 
@@ -241,6 +247,16 @@ fn create_group(comm: MPI_Comm, group: MPI_Group, tag: c_int) -> Result<MPI_Comm
 
 /// Splits, once the members have [`met`]: every one tells color, key and a block of contexts that the first of its color gives to all.
 pub(crate) fn split(call: &'static str, comm: MPI_Comm, color: c_int, key: c_int) -> Result<MPI_Comm> {
+    split_or_divide(call, comm, color, key).map(|(made, _)| made)
+}
+
+/// The same, and the hardware resource that divides those who asked for that.
+fn split_or_divide(
+    call: &'static str,
+    comm: MPI_Comm,
+    color: c_int,
+    key: c_int,
+) -> Result<(MPI_Comm, Option<Level>)> {
     let mut process = enter();
     let mine = process.allocate_contexts();
     let this = process.comm(comm)?;
@@ -250,33 +266,33 @@ pub(crate) fn split(call: &'static str, comm: MPI_Comm, color: c_int, key: c_int
     if inter {
         // The sides of an intercommunicator have no hardware in common by which all could be divided.
         let color = if color == SplitChoice::DIVIDED { MPI_UNDEFINED } else { color };
-        return intercomm::split(call, comm, SplitChoice { color, ..own });
+        return Ok((intercomm::split(call, comm, SplitChoice { color, ..own })?, None));
     }
     let mut all = SplitChoice::all(&participants.allgather(&own.record())?);
-    divide(&participants, &mut all)?;
+    let level = divide(&participants, &mut all)?.filter(|_| color == SplitChoice::DIVIDED);
     let color = all[participants.rank as usize].color;
     if color == MPI_UNDEFINED {
-        return Ok(MPI_COMM_NULL);
+        return Ok((MPI_COMM_NULL, None));
     }
     let chosen = SplitChoice::with_color(&all, color);
     let group = participants.group.include(chosen.iter().map(|&(rank, _)| rank));
     let rank =
         chosen.iter().position(|&(rank, _)| rank == participants.rank).expect("has its own color") as u32;
-    adopt(comm, in_block(chosen[0].1.contexts, rank, group, None))
+    Ok((adopt(comm, in_block(chosen[0].1.contexts, rank, group, None))?, level))
 }
 
-/// Gives those a color that want to be divided by hardware. All members take part where one wants it.
-fn divide(participants: &Participants, all: &mut [SplitChoice]) -> Result {
+/// Gives those a color that want to be divided by hardware, and tells by which. All members take part where one wants it.
+fn divide(participants: &Participants, all: &mut [SplitChoice]) -> Result<Option<Level>> {
     let wanting: Vec<bool> = all.iter().map(|choice| choice.color == SplitChoice::DIVIDED).collect();
     if !wanting.contains(&true) {
-        return Ok(());
+        return Ok(None);
     }
     let mine = resource::own_parts(&enter());
-    let colors = resource::divide(participants, &mine, &wanting)?;
+    let (level, colors) = resource::divide(participants, &mine, &wanting)?;
     for ((choice, color), _) in all.iter_mut().zip(colors).zip(&wanting).filter(|(_, wants)| **wants) {
         choice.color = color;
     }
-    Ok(())
+    Ok(level)
 }
 
 /// What a member tells in a split.

@@ -15,6 +15,8 @@ use tern_job::topology::{Level, MachineTopology, own_processors};
 
 /// The host, by the name that section 7.4.2 has for it.
 const SHARED_MEMORY: &str = "mpi_shared_memory";
+/// The hint that names a resource.
+const RESOURCE_TYPE: &str = "mpi_hw_resource_type";
 /// How the names of the others begin.
 const SCHEME: &str = "hwloc://";
 
@@ -61,7 +63,7 @@ pub(crate) enum Wish {
 
 /// What `MPI_Comm_split_type` means to this process.
 pub(crate) fn wish(process: &Process, comm: MPI_Comm, split_type: c_int, hints: &Info) -> Result<Wish> {
-    let of_resource = || match hints.get("mpi_hw_resource_type").and_then(level_of) {
+    let of_resource = || match hints.get(RESOURCE_TYPE).and_then(level_of) {
         Some(level) => color(process, comm, part(level)),
         None => Ok(MPI_UNDEFINED),
     };
@@ -127,14 +129,26 @@ pub(crate) fn own_parts(process: &Process) -> Vec<u8> {
     record(&parts)
 }
 
+/// A level of resources, if one divides the members, and the colors of all of them.
+type Division = (Option<Level>, Vec<c_int>);
+
 /// The colors of all members, by the widest resource of which they are restricted to several; all are undefined where there is none.
 /// `wanting` tells which members take part.
-pub(crate) fn divide(participants: &Participants, mine: &[u8], wanting: &[bool]) -> Result<Vec<c_int>> {
+pub(crate) fn divide(participants: &Participants, mine: &[u8], wanting: &[bool]) -> Result<Division> {
     let all = participants.allgather(mine)?;
     Ok(widest_division(&all, wanting))
 }
 
-fn widest_division(all: &[u8], wanting: &[bool]) -> Vec<c_int> {
+/// Tells the program which resource the library chose, in the info object that was given.
+pub(crate) fn tell(process: &mut Process, info: MPI_Info, level: Level) {
+    let name = NAMES.iter().find(|(_, known)| *known == level).map(|(name, _)| format!("{SCHEME}{name}"));
+    // `MPI_INFO_NULL` is none, and `MPI_INFO_ENV` stays as it is.
+    if let (Ok(given), Some(name)) = (process.info_mut(info), name) {
+        given.set(RESOURCE_TYPE, &name);
+    }
+}
+
+fn widest_division(all: &[u8], wanting: &[bool]) -> Division {
     let length = Level::ALL.len() * 8;
     let at = |member: usize, level: usize| match wanting[member] {
         true => number(all, member * length + level * 8),
@@ -145,13 +159,11 @@ fn widest_division(all: &[u8], wanting: &[bool]) -> Vec<c_int> {
         let mut known = parts.iter().filter(|part| **part > 0);
         let first = known.next();
         if first.is_some() && known.any(|part| Some(part) != first) {
-            return parts
-                .into_iter()
-                .map(|part| if part == 0 { MPI_UNDEFINED } else { (part - 1) as c_int })
-                .collect();
+            let color = |part| if part == 0 { MPI_UNDEFINED } else { (part - 1) as c_int };
+            return (Some(Level::ALL[level]), parts.into_iter().map(color).collect());
         }
     }
-    vec![MPI_UNDEFINED; wanting.len()]
+    (None, vec![MPI_UNDEFINED; wanting.len()])
 }
 
 #[cfg(test)]
@@ -176,7 +188,7 @@ mod tests {
             parts.resize(Level::ALL.len(), last);
             record(&parts)
         };
-        widest_division(&members.iter().flat_map(padded).collect::<Vec<u8>>(), wanting)
+        widest_division(&members.iter().flat_map(padded).collect::<Vec<u8>>(), wanting).1
     }
 
     #[test]

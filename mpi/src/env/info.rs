@@ -39,7 +39,8 @@ impl Process {
         handle.map(MPI_Info).ok_or_else(|| fail(MPI_ERR_NO_MEM, "2^18 info objects exist: free some"))
     }
 
-    fn info_mut(&mut self, info: MPI_Info) -> Result<&mut Info> {
+    /// The same, to change it.
+    pub(crate) fn info_mut(&mut self, info: MPI_Info) -> Result<&mut Info> {
         if info == MPI_INFO_ENV {
             return Err(fail(MPI_ERR_INFO, "MPI_INFO_ENV cannot be changed: change a duplicate of it"));
         }
