@@ -230,6 +230,10 @@ pub(crate) const PAGE_BYTES_MIN: usize = 4096;
 /// must be gone within 2 s of an end, half of which is `mpirun`'s.
 pub(crate) const FLUSH_MAX: Duration = Duration::from_millis(500);
 
+/// How long a rank that ends the job waits for another thread to leave the library, or for a call of its own that a signal handler has
+/// interrupted, which does not go on.
+pub(crate) const ABORT_LOOKS_MAX: Duration = Duration::from_millis(100);
+
 /// How soon after the end of the thread that has started MPI it is looked whether another one of the program's is left. Each look
 /// that finds some doubles the time to the next, since they may go on for hours.
 pub(crate) const DEPARTURE_LOOK: Duration = Duration::from_millis(20);

@@ -10,7 +10,7 @@ mod parts;
 mod phase;
 
 pub(crate) use crate::core::engine::ProcessEngine;
-pub(crate) use ending::{complain, die};
+pub(crate) use ending::{abort, complain, die};
 pub(crate) use guard::{
     ClosedGate, LockGuard, LoneGuard, Threads, allow, bar_others, be_ours, close_gate, enter, enter_alone,
     enter_anyway, enter_at_once, enter_by_gate, entries, in_forked_child, is_for_ours_alone, is_ours,

@@ -10,7 +10,7 @@ use crate::core::process::{
 use crate::core::settings;
 use crate::core::thread_level::{self, is_main};
 use crate::core::wait::{self, Waiting};
-use crate::core::{departure, given, lifeline, multicast, network, progress, stdio, watch};
+use crate::core::{departure, given, lifeline, multicast, network, progress, watch};
 use crate::env::addresses;
 use crate::limits::CONTEXTS_PER_BLOCK;
 use crate::spawn;
@@ -66,23 +66,8 @@ entry! {
 
     /// Ends the job (section 11.4).
     safe fn MPI_Abort(comm: MPI_Comm, errorcode: c_int) on comm {
-        stdio::flush_streams();
-        let process = enter();
-        let name = process.objects.comms.get(comm).map_or_else(|| "no valid communicator".to_owned(), Comm::described);
-        let message = format!("MPI_Abort was called on {name} with error code {errorcode}");
-        if let Some(job) = &process.job {
-            job.announce_abort(errorcode, &message);
-        } else {
-            crate::core::process::complain(&message);
-        }
-        end_at_once(errorcode)
+        process::abort(comm, errorcode)
     }
-}
-
-/// Ends this process, without the program's handlers for its end.
-fn end_at_once(errorcode: c_int) -> ! {
-    // SAFETY: _exit has no preconditions.
-    unsafe { libc::_exit(tern_job::exit_status(errorcode)) }
 }
 
 fn start(required: c_int) -> Result {

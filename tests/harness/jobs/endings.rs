@@ -8,6 +8,7 @@ use rustix::process::Signal;
 use super::common::{
     DESERTED_LIMIT, JOB_LIMIT, Jobs, Test, Verdict, expect, expect_code, expect_said, passed, run_command,
 };
+use crate::compile::compile;
 use crate::process::{GONE_WITHIN, Running, marked_processes, send, wait_until_gone};
 
 /// A job of four ranks is running after this time, even on a busy machine.
@@ -21,6 +22,7 @@ pub(super) const TESTS: &[Test] = &[
     Test { name: "mpirun interrupted", run: mpirun_interrupted },
     Test { name: "interrupts in the background of a script", run: interrupted_in_background },
     Test { name: "abort", run: abort },
+    Test { name: "abort in a signal handler", run: handler_aborts },
     Test { name: "exit status", run: exit_status },
     Test { name: "segmentation fault", run: segmentation_fault },
     Test { name: "exit without finalize", run: exit_without_finalize },
@@ -141,6 +143,19 @@ fn abort(jobs: &Jobs<'_>) -> Verdict {
     // A code of zero in its low byte must not look like success.
     let outcome = jobs.run_job(4, &["abort", "256"])?;
     expect(outcome.code().is_some_and(|code| code != 0), "its exit status is not 0", &outcome)?;
+    passed()
+}
+
+/// Whatever call the signal interrupts, be it one that holds the library's lock.
+fn handler_aborts(jobs: &Jobs<'_>) -> Verdict {
+    let program = compile(jobs.options, &jobs.options.root.join("tests/jobs/handler_aborts.c"))?;
+    for kind in ["receive", "messages", "barriers", "communicators"] {
+        for (level, after) in ["single", "multiple"].into_iter().zip(["50000", "51234"]) {
+            let outcome = run_command(jobs.mpirun(2).arg(&program).args([kind, level, after]))?;
+            expect_code(&outcome, 7)?;
+            expect_said(&outcome, &["rank 1", "aborted the job with code 7", "MPI_Abort was called"])?;
+        }
+    }
     passed()
 }
 

@@ -413,6 +413,19 @@ pub(crate) fn try_look() -> Option<LockGuard> {
     Some(entered(Entry::LockAndGate))
 }
 
+/// As [`try_look`], for a call that ends this process: it tries for a while, and a call of this thread's that sleeps is no hindrance.
+pub(crate) fn try_to_end(patience: Duration) -> Option<LockGuard> {
+    let since = Instant::now();
+    loop {
+        let sleeps_here = !threaded() && ASLEEP.load(Ordering::Relaxed) == thread_token();
+        let looks = if sleeps_here { Some(enter()) } else { try_look() };
+        if looks.is_some() || since.elapsed() > patience {
+            return looks;
+        }
+        std::thread::sleep(Duration::from_millis(1));
+    }
+}
+
 /// As [`use_lock`], with the gate open, unless a thread is in the library already.
 pub(crate) fn use_lock_if_idle() {
     if !threaded() && !GATE.is_occupied() {
