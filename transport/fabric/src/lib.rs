@@ -6,11 +6,13 @@
 //! | which route leads to which peer | `routes.rs` |
 //! | a rank and itself | `loopback.rs` |
 //! | ranks of several nodes: TCP, datagrams and libfabric, beside shared memory | `network.rs`, `packets.rs` |
+//! | whether libfabric carries messages | `endpoint.rs` |
 //! | shared memory with processes of other worlds | `pairs.rs` |
 //! | packets that go through TCP while nothing else comes through | `fallback_tunnel.rs` |
 //! | what has come, and what of it was dropped | `tally.rs` |
 //! | all together | `fabric.rs` |
 
+mod endpoint;
 mod fabric;
 mod fallback_tunnel;
 pub mod limits;

@@ -6,6 +6,9 @@ pub use tern_datagram::limits::PACE_LOOP_BACK_BYTES_PER_S;
 pub use tern_tcp::limits::SILENT_S;
 pub use tern_transport::limits::*;
 
+/// How long ranks of a host wait until one of them has tried libfabric, which knows after 9 s that it hangs.
+pub const HOST_ANSWER_MAX: Duration = Duration::from_secs(10);
+
 /// Messages to itself that a rank may have on the way.
 pub const LOOPBACK_MESSAGES_MAX: usize = 256;
 

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::Duration;
 
+use super::endpoint::endpoint;
 use super::fallback_tunnel::{self, Sorted};
 use super::packets::Packets;
 use super::pairs::{Pairs, Sifted};
@@ -22,14 +23,13 @@ use tern_datagram::Urtp;
 use tern_datagram::link::address_for_all;
 use tern_datagram::probe::Observation;
 use tern_mem::ContiguousBuf;
-use tern_ofi::{Ofi, OfiBell, OfiError, Opened, ProviderChoice, split};
+use tern_ofi::{Ofi, OfiBell};
 use tern_shm::abroad::memory_file;
 use tern_shm::bell::Bell;
 use tern_shm::shm_comm::{ShmComm, ShmMember};
 use tern_shm::{AttachError, JobMemory, Shm};
 use tern_tcp::{Change, Tcp};
 use tern_transport::config::{Medium, TcpConfig, TransportConfig, TransportSetting};
-use tern_transport::directory::Directory;
 use tern_transport::reach::Ports;
 use tern_transport::socket_bell::{SocketBell, SocketWatch};
 use tern_transport::threads::Serving;
@@ -82,7 +82,7 @@ impl Network {
         let by_tcp_here = place.local_ranks.is_none() && transport == TransportSetting::Tcp;
         let local = by_tcp_here && config.tcp.interfaces.is_all();
         let settings = TcpConfig { local, ..config.tcp };
-        let (directory, opened, note) = endpoint(outside.directory, config)?;
+        let (directory, opened, note) = endpoint(outside.directory, config, place.segment.as_ref())?;
         let tcp = Tcp::new(me, size, secret, directory, settings)?.with_fingerprint(config.fingerprint);
         let ofi = opened.map(|(opened, half)| Ofi::new((me, size, secret), opened, half, tcp.bell().clone()));
         let local_ranks = place.local_ranks.filter(|ranks| !transport.is_network() && ranks.len() > 1);
@@ -680,34 +680,6 @@ fn memory_alone(config: &TransportConfig) -> Option<(Shm, Arc<JobMemory>)> {
     let file = memory_file().ok()?;
     let shm = Shm::attach(&file, 0, 1, false, config).ok()?;
     Some((shm, Arc::new(JobMemory::new(Some(&file)).ok()?)))
-}
-
-/// The directory for sockets, and an endpoint with its own where libfabric is used: since the user wants it, or by itself for
-/// fabric hardware. Where it cannot be used though nobody has forced it, sockets will do, and there is a note of why.
-#[allow(clippy::type_complexity, reason = "two halves that go together")]
-fn endpoint(
-    directory: Box<dyn Directory>,
-    config: &TransportConfig,
-) -> Result<(Box<dyn Directory>, Option<(Opened, Box<dyn Directory>)>, Option<String>), OfiError> {
-    let is_forced = config.transport == TransportSetting::Ofi;
-    if !(is_forced
-        || config.transport == TransportSetting::Auto && ProviderChoice::from(config.ofi).is_worth_trying())
-    {
-        return Ok((directory, None, None));
-    }
-    let opened = match config.tcp.encrypt {
-        true => Err(OfiError::InClear),
-        false => Opened::new(config.ofi, config.fingerprint, is_forced),
-    };
-    match opened.and_then(|opened| opened.bytes().map(|bytes| (opened, bytes))) {
-        Ok((opened, bytes)) => {
-            let note = format!("messages between hosts go over libfabric ({})", opened.described());
-            let [sockets, endpoints] = split(directory, bytes);
-            Ok((Box::new(sockets), Some((opened, Box::new(endpoints))), Some(note)))
-        }
-        Err(error) if is_forced => Err(error),
-        Err(error) => Ok((directory, None, Some(format!("messages between hosts go over TCP: {error}")))),
-    }
 }
 
 /// Sleeping on shared memory and sockets at once. A rank sleeps on its word in shared memory; a thread that does nothing else

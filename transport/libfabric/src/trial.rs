@@ -28,6 +28,26 @@ pub enum TrialOutcome {
     Dies(i32),
 }
 
+impl TrialOutcome {
+    /// As a number, for another process.
+    pub fn number(self) -> u32 {
+        match self {
+            TrialOutcome::Answers => 0,
+            TrialOutcome::Hangs => 1,
+            TrialOutcome::Dies(signal) => 2 + signal.unsigned_abs(),
+        }
+    }
+
+    /// What another process has found, by its number.
+    pub fn of_number(number: u32) -> TrialOutcome {
+        match number {
+            0 => TrialOutcome::Answers,
+            1 => TrialOutcome::Hangs,
+            dies => TrialOutcome::Dies((dies - 2) as i32),
+        }
+    }
+}
+
 /// Does `what` in a copy of this process that lives for nothing else. Its output is thrown away, since what it does is done again.
 pub fn try_apart(limit: Duration, what: impl FnOnce()) -> io::Result<TrialOutcome> {
     let nowhere = File::options().write(true).open("/dev/null")?;
@@ -85,6 +105,13 @@ fn watch(pid: libc::pid_t, limit: Duration) -> TrialOutcome {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn outcomes_have_numbers() {
+        for outcome in [TrialOutcome::Answers, TrialOutcome::Hangs, TrialOutcome::Dies(libc::SIGSEGV)] {
+            assert_eq!(TrialOutcome::of_number(outcome.number()), outcome);
+        }
+    }
 
     #[test]
     fn it_is_known_how_a_trial_ends() {

@@ -35,7 +35,7 @@ mod two_ways;
 mod windows;
 
 pub use error::OfiError;
-pub use provider::ProviderChoice;
+pub use provider::{HostAnswer, ProviderChoice};
 pub use survey::survey;
 pub use transport::{Ofi, OfiBell, OfiCounters, Opened};
 pub use two_ways::{DirectoryHalf, split};

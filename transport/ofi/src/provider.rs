@@ -69,24 +69,28 @@ impl ProviderChoice {
 
     /// Opens an endpoint, if the library answers in time: a provider may wait for a device for ever. With `any`, of any provider, else
     /// of the one that is named or of hardware.
-    pub(super) fn open(self, any: bool) -> Result<Endpoint, OfiError> {
+    pub(super) fn open(self, any: bool, host: &HostAnswer) -> Result<Endpoint, OfiError> {
         let is_named = self.is_named();
         let is_reliable = |offer: &NetworkOffer| !offer.provider.ends_with("ofi_rxd");
         let may_be =
             move |offer: &NetworkOffer| is_named || place(offer).is_some() || any && is_reliable(offer);
-        in_time(self.config.provider, move || {
+        in_time(self.config.provider, host, move || {
             let offers = Library::open()?.offers(self.hints())?;
             open_first(ordered(offers.into_iter().filter(may_be).collect()))
         })
     }
 }
 
+/// Gives the answer that one rank of this host finds for all of them; without others, the function's own.
+pub type HostAnswer<'a> = dyn Fn(&dyn Fn() -> u32) -> u32 + 'a;
+
 /// What the library answers to a question, if it answers in time.
 pub(super) fn in_time<T: Send + 'static>(
     provider: &'static str,
+    host: &HostAnswer,
     question: impl Fn() -> Result<T, LibfabricError> + Send + 'static,
 ) -> Result<T, OfiError> {
-    try_first(provider, &question)?;
+    try_first(provider, host, &question)?;
     let (tell, told) = mpsc::channel();
     let ask = move || {
         // Nobody listens any more if it took too long.
@@ -99,19 +103,27 @@ pub(super) fn in_time<T: Send + 'static>(
     }
 }
 
-/// Another process asks first, since one that a provider holds up could neither use other networks nor end. What has answered once is
-/// not tried again: the copy of a process that uses libfabric might meet locks that nobody opens.
-fn try_first<T>(provider: &str, question: impl Fn() -> Result<T, LibfabricError>) -> Result<(), OfiError> {
+/// Another process asks first, one on each host, since a process that a provider holds up could neither use other networks nor end. What
+/// has answered once is not tried again: the copy of a process that uses libfabric might meet locks that nobody opens.
+fn try_first<T>(
+    provider: &str,
+    host: &HostAnswer,
+    question: impl Fn() -> Result<T, LibfabricError>,
+) -> Result<(), OfiError> {
     static HAS_ANSWERED: Mutex<bool> = Mutex::new(false);
     let mut has_answered = HAS_ANSWERED.lock().unwrap_or_else(PoisonError::into_inner);
     if *has_answered {
         return Ok(());
     }
-    match try_apart(Duration::from_secs(OFI_OPEN_S_MAX), || drop(question())) {
-        Ok(TrialOutcome::Hangs) => return Err(OfiError::Hangs(named(provider))),
-        Ok(TrialOutcome::Dies(signal)) => return Err(OfiError::Crashes(named(provider), signal)),
+    let outcome = host(&|| {
+        let tried = try_apart(Duration::from_secs(OFI_OPEN_S_MAX), || drop(question()));
         // Where no process can be made, the library may be sound all the same.
-        Ok(TrialOutcome::Answers) | Err(_) => *has_answered = true,
+        tried.unwrap_or(TrialOutcome::Answers).number()
+    });
+    match TrialOutcome::of_number(outcome) {
+        TrialOutcome::Hangs => return Err(OfiError::Hangs(named(provider))),
+        TrialOutcome::Dies(signal) => return Err(OfiError::Crashes(named(provider), signal)),
+        TrialOutcome::Answers => *has_answered = true,
     }
     Ok(())
 }

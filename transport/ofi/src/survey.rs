@@ -18,7 +18,7 @@ struct SurveyResult {
 /// What is found, and what becomes of it under these settings, in one sentence. It asks the library, but opens no network.
 pub fn survey(config: &TransportConfig) -> String {
     let choice = config.ofi;
-    match in_time(choice.provider, move || look(choice)) {
+    match in_time(choice.provider, &|alone| alone(), move || look(choice)) {
         Ok(found) => outcome(&found, choice, config.transport),
         Err(error) => format!("cannot be used: {error}"),
     }

@@ -21,7 +21,7 @@ fn rank(me: Peer, all: &TestDirectory, provider: &'static str, secret: [u8; 32])
 
 fn rank_with(me: Peer, all: &TestDirectory, choice: ProviderChoice, secret: [u8; 32]) -> Ofi {
     let mut directory = all.of(me);
-    let opened = Opened::new(choice, SettingsFingerprint::default(), true).unwrap();
+    let opened = Opened::new(choice, SettingsFingerprint::default(), true, &|alone| alone()).unwrap();
     directory.publish(&opened.bytes().unwrap()).unwrap();
     let bell = Arc::new(SocketBell::new().unwrap());
     Ofi::new((me, 2, secret), opened, directory, bell)

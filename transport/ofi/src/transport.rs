@@ -13,7 +13,7 @@ use super::exposed::{ExposedRegions, HeldPacket, OfiInbound};
 use super::limits::*;
 use super::overtaking::{OvertakingPacket, OvertakingPackets};
 use super::packet::{self, HEAD_BYTES, OfiPacket, OfiPacketKind};
-use super::provider::{ProviderChoice, is_sockets};
+use super::provider::{HostAnswer, ProviderChoice, is_sockets};
 use super::reads::{OfiReader, OfiReads};
 use super::windows::WindowAccess;
 use tern_transport::directory::Directory;
@@ -97,13 +97,15 @@ pub struct Opened {
 }
 
 impl Opened {
-    /// Opens one. Unless this way `is_forced`, ranks that have none are reached by another one.
+    /// Opens one. Unless this way `is_forced`, ranks that have none are reached by another one. With `host`, one rank of the host tries
+    /// the library for all.
     pub fn new(
         choice: impl Into<ProviderChoice>,
         settings: SettingsFingerprint,
         is_forced: bool,
+        host: &HostAnswer,
     ) -> Result<Opened, OfiError> {
-        Ok(Opened { endpoint: choice.into().open(is_forced)?, settings, is_forced })
+        Ok(Opened { endpoint: choice.into().open(is_forced, host)?, settings, is_forced })
     }
 
     /// Its provider, for a person.

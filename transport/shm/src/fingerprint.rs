@@ -3,30 +3,45 @@
 
 use std::io;
 use std::os::fd::{AsRawFd, OwnedFd};
+use std::ptr::NonNull;
 use std::sync::atomic::{AtomicU32, Ordering};
 
+use super::host_answer::ANSWER_OFFSET;
 use super::segment::{AttachError, map, within_file_limit};
 use crate::limits::{LINE_BYTES, PAGE_BYTES};
 use tern_transport::fingerprint::{FINGERPRINT_SETTINGS_MAX, SettingsFingerprint};
 
 /// The marks begin behind the line of the layout's fingerprint.
 const MARKS_OFFSET: usize = LINE_BYTES;
-const _: () = assert!(MARKS_OFFSET + 4 * FINGERPRINT_SETTINGS_MAX <= PAGE_BYTES);
+const _: () = assert!(MARKS_OFFSET + 4 * FINGERPRINT_SETTINGS_MAX <= ANSWER_OFFSET);
 
 /// The first rank leaves the marks of its settings; the others compare.
 pub fn agree(fd: &OwnedFd, fingerprint: &SettingsFingerprint) -> Result<(), AttachError> {
+    let there = with_first_page(fd, |page| {
+        // SAFETY: the marks are within the page, which is mapped for the time of this call, and any bytes are some.
+        let marks =
+            unsafe { page.add(MARKS_OFFSET).cast::<[AtomicU32; FINGERPRINT_SETTINGS_MAX]>().as_ref() };
+        let mut there = [0; FINGERPRINT_SETTINGS_MAX];
+        for (at, mark) in fingerprint.marks().iter().enumerate() {
+            let found = marks[at].compare_exchange(0, *mark, Ordering::AcqRel, Ordering::Acquire);
+            there[at] = found.map_or_else(|other| other, |_| *mark);
+        }
+        there
+    })?;
+    fingerprint.difference(&there).map_or(Ok(()), |names| Err(AttachError::Settings(names)))
+}
+
+/// What `look` makes of the segment's first page, which is mapped meanwhile.
+pub(super) fn with_first_page<T>(
+    fd: &OwnedFd,
+    look: impl FnOnce(NonNull<u8>) -> T,
+) -> Result<T, AttachError> {
     allocate_page(fd).map_err(|error| AttachError::Size { bytes: PAGE_BYTES, error })?;
     let base = map(fd, PAGE_BYTES).map_err(|error| AttachError::Map { bytes: PAGE_BYTES, error })?;
-    // SAFETY: the page was just mapped, is as long as that, and is unmapped below.
-    let marks = unsafe { base.add(MARKS_OFFSET).cast::<[AtomicU32; FINGERPRINT_SETTINGS_MAX]>().as_ref() };
-    let mut there = [0; FINGERPRINT_SETTINGS_MAX];
-    for (at, mark) in fingerprint.marks().iter().enumerate() {
-        let found = marks[at].compare_exchange(0, *mark, Ordering::AcqRel, Ordering::Acquire);
-        there[at] = found.map_or_else(|other| other, |_| *mark);
-    }
-    // SAFETY: exactly what was mapped, and `marks` is not used any more.
+    let seen = look(base);
+    // SAFETY: exactly what was mapped, and nobody uses it any more.
     unsafe { libc::munmap(base.as_ptr().cast(), PAGE_BYTES) };
-    fingerprint.difference(&there).map_or(Ok(()), |names| Err(AttachError::Settings(names)))
+    Ok(seen)
 }
 
 /// Unlike `ftruncate` this never makes a file shorter that another rank has just made longer.

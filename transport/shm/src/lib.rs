@@ -44,6 +44,8 @@ pub mod fingerprint;
 #[cfg(not(loom))]
 mod futex;
 #[cfg(not(loom))]
+mod host_answer;
+#[cfg(not(loom))]
 mod inbox;
 #[cfg(not(loom))]
 mod layout;
@@ -75,6 +77,8 @@ mod tests;
 pub use cma::{allow_peers, probe, probe_addr, read_from, write_to};
 #[cfg(not(loom))]
 pub use cooperative_copy::cooperative_chunks;
+#[cfg(not(loom))]
+pub use host_answer::host_answer;
 #[cfg(not(loom))]
 pub use memory::{JobMemory, Reservation, SharedRange};
 #[cfg(not(loom))]
