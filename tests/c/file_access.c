@@ -304,6 +304,23 @@ static void overlapping(void)
     MUST(MPI_File_close(&fh));
 }
 
+/* An access behind the last offset is refused, and moves no pointer. */
+static void beyond_offsets(void)
+{
+    char bytes[8] = {0};
+    MPI_Offset at = 0, last = INT64_MAX - 4;
+    MPI_File fh = file_open(MPI_MODE_CREATE | MPI_MODE_RDWR | MPI_MODE_DELETE_ON_CLOSE);
+    MUST(MPI_File_seek_shared(fh, last, MPI_SEEK_SET));
+    MPI_Barrier(MPI_COMM_WORLD);
+    CHECK_ERROR(MPI_File_write_shared(fh, bytes, 8, MPI_BYTE, MPI_STATUS_IGNORE), MPI_ERR_ARG,
+                "MPI_File_write_shared");
+    CHECK_ERROR(MPI_File_read_ordered(fh, bytes, 8, MPI_BYTE, MPI_STATUS_IGNORE), MPI_ERR_ARG,
+                "MPI_File_read_ordered");
+    MUST(MPI_File_get_position_shared(fh, &at));
+    CHECK_EQ(at, last);
+    MUST(MPI_File_close(&fh));
+}
+
 int main(int argc, char **argv)
 {
     check_init(&argc, &argv);
@@ -311,6 +328,7 @@ int main(int argc, char **argv)
     at_offsets();
     at_pointers();
     at_shared_pointer();
+    beyond_offsets();
     late_rank();
     overlapping();
     in_sequence();

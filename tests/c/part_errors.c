@@ -34,6 +34,23 @@ static void inits(void)
                 "MPI_Psend_init");
 }
 
+/* The count is MPI_Count, as in the standard: none is too large for an empty datatype, and bytes are what memory lacks. */
+static void large_counts(void)
+{
+    int data;
+    MPI_Count count = INT64_C(1) << 61;
+    MPI_Datatype empty;
+    MPI_Request request;
+    CHECK_ERROR(MPI_Psend_init(&data, 1, count, MPI_INT, 0, 0, MPI_COMM_WORLD, MPI_INFO_NULL, &request),
+                MPI_ERR_COUNT, "MPI_Psend_init");
+    CHECK_ERROR(MPI_Irecv_c(&data, count, MPI_INT, 0, 0, MPI_COMM_WORLD, &request), MPI_ERR_COUNT, "MPI_Irecv_c");
+    MUST(MPI_Type_contiguous(0, MPI_INT, &empty));
+    MUST(MPI_Type_commit(&empty));
+    MUST(MPI_Precv_init(NULL, 4, count, empty, MPI_PROC_NULL, 0, MPI_COMM_WORLD, MPI_INFO_NULL, &request));
+    MUST(MPI_Request_free(&request));
+    MPI_Type_free(&empty);
+}
+
 static void partitions(void)
 {
     int out[4] = {1, 2, 3, 4}, in[4] = {0}, flag, list[] = {1, 3, 1}, left[] = {3};
@@ -122,6 +139,7 @@ int main(int argc, char **argv)
     MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
     MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);
     inits();
+    large_counts();
     partitions();
     too_long();
     partner_gone();

@@ -6,7 +6,8 @@
 use std::sync::Arc;
 
 use super::shape::ListEntry;
-use super::{Bytes, Layout, List, Placed, Shape, Signature};
+use super::walk::part;
+use super::{Bytes, Layout, List, PieceVisitor, Placed, Shape, Signature};
 
 // What the first word of a shape says.
 const ONE: u64 = 0;
@@ -18,13 +19,16 @@ const MIXED: u64 = 4;
 /// Shapes within shapes at most: a program nests a few datatypes, and a hostile description must not exhaust the stack.
 const DEPTH_MAX: usize = 64;
 
+/// Pieces of one list into which a shape is written that is nested too deeply. They are 256 MiB, more than any message of a description.
+const FLAT_PIECES_MAX: u64 = 1 << 24;
+
 impl Layout {
     /// The description of one element.
     pub fn describe(&self) -> Vec<u8> {
         let mut out = Vec::new();
         word(&mut out, self.extent as u64);
         word(&mut out, self.placed.disp as u64);
-        write(&mut out, &self.placed.shape);
+        write(&mut out, &self.placed.shape, 0);
         out
     }
 
@@ -64,16 +68,12 @@ fn word(out: &mut Vec<u8>, word: u64) {
     out.extend_from_slice(&word.to_le_bytes());
 }
 
-fn write(out: &mut Vec<u8>, shape: &Shape<Bytes>) {
+fn write(out: &mut Vec<u8>, shape: &Shape<Bytes>, depth: usize) {
     match shape {
         Shape::One(bytes) => [ONE, bytes.0 as u64].into_iter().for_each(|number| word(out, number)),
         Shape::Strided { count, stride, leaf } => {
             let numbers = [STRIDED, *count as u64, *stride as u64, leaf.0 as u64];
             numbers.into_iter().for_each(|number| word(out, number));
-        }
-        Shape::Repeat { count, stride, inner, .. } => {
-            [REPEAT, *count as u64, *stride as u64].into_iter().for_each(|number| word(out, number));
-            write(out, inner);
         }
         Shape::Pieces(list) => {
             [PIECES, list.entries.len() as u64].into_iter().for_each(|number| word(out, number));
@@ -82,14 +82,38 @@ fn write(out: &mut Vec<u8>, shape: &Shape<Bytes>) {
                 word(out, entry.item.0 as u64);
             }
         }
+        nested if depth == DEPTH_MAX => write_flat(out, nested),
+        Shape::Repeat { count, stride, inner, .. } => {
+            [REPEAT, *count as u64, *stride as u64].into_iter().for_each(|number| word(out, number));
+            write(out, inner, depth + 1);
+        }
         Shape::Mixed(list) => {
             [MIXED, list.entries.len() as u64].into_iter().for_each(|number| word(out, number));
             for entry in &list.entries {
                 word(out, entry.disp as u64);
-                write(out, &entry.item);
+                write(out, &entry.item, depth + 1);
             }
         }
     }
+}
+
+/// What is nested more deeply than is read, as the list of its pieces: of so many at most that nobody carries the description.
+fn write_flat(out: &mut Vec<u8>, shape: &Shape<Bytes>) {
+    word(out, PIECES);
+    let (count_at, mut count) = (out.len(), 0u64);
+    word(out, count);
+    part(
+        shape,
+        0,
+        0..shape.size(),
+        &mut PieceVisitor(&mut |disp: isize, len: usize| {
+            word(out, disp as u64);
+            word(out, len as u64);
+            count += 1;
+            count < FLAT_PIECES_MAX
+        }),
+    );
+    out[count_at..count_at + 8].copy_from_slice(&count.to_le_bytes());
 }
 
 /// A shape that was read, with what follows from it.
@@ -204,6 +228,7 @@ impl Words<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::limits::SPLICE_PIECES_MAX;
 
     fn shapes() -> Vec<Layout> {
         let int = Layout::bytes(4);
@@ -231,6 +256,29 @@ mod tests {
         }
         let mixed = &shapes()[3];
         assert_eq!((mixed.size, mixed.true_lb, mixed.true_extent), (71, -9, 9 + 200 + 52));
+    }
+
+    #[test]
+    fn what_is_nested_too_deeply_goes_as_a_list() {
+        // Lists that are too long to be joined with those around them.
+        let far = |at: usize| Placed::one((at * at + 7 * at) as isize, Bytes(1 + at % 3));
+        let mut placed = Placed::one(0, Bytes(4));
+        for level in 0..DEPTH_MAX + 9 {
+            let others = (1..SPLICE_PIECES_MAX + 9).map(|at| far(1000 + level + at));
+            placed = Placed::sequence(others.chain([placed]));
+        }
+        let size = placed.shape.size();
+        let layout = Layout { placed, size, ..Layout::bytes(4) };
+        let again = Layout::from_description(&layout.describe()).expect("it is sound");
+        let pieces = |layout: &Layout| {
+            let mut all = Vec::new();
+            layout.pieces(1, 0, size, &mut |disp, len| {
+                all.push((disp, len));
+                true
+            });
+            all
+        };
+        assert_eq!(pieces(&again), pieces(&layout));
     }
 
     /// Whatever the bytes: no panic, and nothing outside the bounds that were computed.

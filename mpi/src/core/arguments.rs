@@ -40,7 +40,7 @@ pub(crate) fn contiguous(buf: ChoiceBuf, count: i64, datatype: MPI_Datatype) -> 
     if count < 0 || (is_no_address(buf.address()) && count > 0) {
         return None;
     }
-    let bytes = (count as usize).checked_mul(size)?;
+    let bytes = count.checked_mul(size as i64)? as usize;
     // SAFETY: the program vouches for what its call says of the memory.
     Some(unsafe { ContiguousBuf::new(buf.bytes(), bytes) })
 }
@@ -50,7 +50,8 @@ fn derived_buffer(process: &Process, buf: ChoiceBuf, count: i64, datatype: MPI_D
     let count = self::count("count", count)?;
     let committed = process.objects.types.committed(datatype)?;
     let layout = committed.layout();
-    let bytes = (layout.size() as u64).checked_mul(count).ok_or_else(|| too_large(count as i64, datatype))?;
+    let bytes = (layout.size() as i64).checked_mul(count as i64);
+    let bytes = bytes.ok_or_else(|| too_large(count as i64, datatype))? as u64;
     present("the buffer", buf.address(), bytes, committed.true_lb())?;
     // SAFETY: as in `contiguous_buffer`.
     Ok(unsafe { UserBuf::typed(buf.bytes(), count, layout) })

@@ -356,7 +356,11 @@ impl FileCall {
             AccessPosition::Shared => {
                 drop(process);
                 let position = facts.shared.advance(self.name, facts, elements)?;
-                return enter().file(self.fh)?.part(position, buf.clone(), self.writes);
+                let part = enter().file(self.fh)?.part(position, buf.clone(), self.writes);
+                if part.is_err() {
+                    facts.shared.refuse(facts, position, elements);
+                }
+                return part;
             }
         };
         let part = file.part(position, buf.clone(), self.writes)?;

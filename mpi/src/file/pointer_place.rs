@@ -1,6 +1,7 @@
 //! Where the pointer that all ranks of a file share is.
 
 use std::sync::atomic::{AtomicU64, Ordering};
+use tern_abi::MPI_Offset;
 use tern_shm::{Reservation, SharedRange};
 
 /// Where the pointer is.
@@ -34,8 +35,44 @@ impl SharedPointer {
         matches!(self, SharedPointer::Word(..)).then(|| self.word().load(Ordering::Relaxed))
     }
 
-    /// Moves it on, where this rank has it. Where it was.
+    /// Moves it on, where this rank has it, unless no offset is so large. Where it was.
     pub(crate) fn advance_here(&self, more: u64) -> u64 {
-        self.word().fetch_add(more, Ordering::SeqCst)
+        let moved = |at: u64| at.checked_add(more).filter(|to| *to <= MPI_Offset::MAX as u64);
+        let was = self.word().fetch_update(Ordering::SeqCst, Ordering::SeqCst, moved);
+        was.unwrap_or_else(|stays| stays)
+    }
+
+    /// Moves it back from behind an access that was refused, if this rank has it and nobody has moved it since.
+    pub(crate) fn take_back(&self, position: u64, elements: u64) {
+        let _ = self.word().compare_exchange(
+            position.saturating_add(elements),
+            position,
+            Ordering::SeqCst,
+            Ordering::Relaxed,
+        );
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn it_stays_where_no_offset_is_so_large() {
+        let pointer = SharedPointer::at_first(MPI_Offset::MAX as u64 - 4);
+        assert_eq!(pointer.advance_here(8), MPI_Offset::MAX as u64 - 4);
+        assert_eq!(pointer.advance_here(u64::MAX), MPI_Offset::MAX as u64 - 4);
+        assert_eq!(pointer.advance_here(4), MPI_Offset::MAX as u64 - 4);
+        assert_eq!(pointer.advance_here(0), MPI_Offset::MAX as u64);
+    }
+
+    #[test]
+    fn what_was_refused_is_taken_back_once() {
+        let pointer = SharedPointer::at_first(10);
+        let was = pointer.advance_here(5);
+        pointer.take_back(was, 5);
+        assert_eq!(pointer.advance_here(7), 10);
+        pointer.take_back(was, 5);
+        assert_eq!(pointer.advance_here(0), 17, "another one has moved it");
     }
 }

@@ -11,7 +11,6 @@ use crate::core::error::{Result, fail};
 use crate::core::process::{Process, enter};
 use crate::core::wait::{self, Waiting};
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 use tern_abi::*;
 use tern_engine::{ANY_SOURCE, Envelope, Mode, Pattern, StartedMessage};
 use tern_mem::UserBuf;
@@ -61,6 +60,13 @@ impl SharedPointer {
             return Ok(self.advance_here(more));
         }
         ask(call, facts, more)
+    }
+
+    /// Moves it back from behind an access that was refused. Where rank 0 alone has it, it stays for the others.
+    pub(crate) fn refuse(&self, facts: &FileFacts, position: u64, elements: u64) {
+        if self.is_here(facts) {
+            self.take_back(position, elements);
+        }
     }
 
     /// Where it is.
@@ -130,7 +136,7 @@ impl SharedPointerServer {
             self.asked = None;
             let mut bytes = [0; 8];
             self.question.read(0, &mut bytes);
-            let old = self.facts.shared.word().fetch_add(number(&bytes, 0), Ordering::SeqCst);
+            let old = self.facts.shared.advance_here(number(&bytes, 0));
             let answer = UserBuf::owned(8);
             answer.write(0, &record(&[old]));
             let envelope = Envelope { context: self.facts.context, source: 0, tag: ANSWER_TAG };

@@ -56,14 +56,24 @@ struct InitArguments {
 }
 
 entry! {
-    /// A partitioned send (section 4.2.1).
-    safe fn MPI_Psend_init, MPI_Psend_init_c<W>(buf: ChoiceBuf, partitions: c_int, count: W::Count, datatype: MPI_Datatype, dest: c_int, tag: c_int, comm: MPI_Comm, info: MPI_Info, request: Handed<'_, MPI_Request>) on comm {
-        init(true, &InitArguments { buf, partitions, count: count.into(), datatype, rank: dest, tag, comm, info }, request)
+    /// A partitioned send (section 4.2.1), whose count is `MPI_Count`.
+    safe fn MPI_Psend_init(buf: ChoiceBuf, partitions: c_int, count: i64, datatype: MPI_Datatype, dest: c_int, tag: c_int, comm: MPI_Comm, info: MPI_Info, request: Handed<'_, MPI_Request>) on comm {
+        init(true, &InitArguments { buf, partitions, count, datatype, rank: dest, tag, comm, info }, request)
+    }
+
+    /// The same by the name that the header of the Forum's ABI stubs has beside it.
+    safe fn MPI_Psend_init_c(buf: ChoiceBuf, partitions: c_int, count: i64, datatype: MPI_Datatype, dest: c_int, tag: c_int, comm: MPI_Comm, info: MPI_Info, request: Handed<'_, MPI_Request>) on comm {
+        init(true, &InitArguments { buf, partitions, count, datatype, rank: dest, tag, comm, info }, request)
     }
 
     /// A partitioned receive (section 4.2.1). The rank is the source, which the standard's table calls `dest`.
-    safe fn MPI_Precv_init, MPI_Precv_init_c<W>(buf: ChoiceBufMut, partitions: c_int, count: W::Count, datatype: MPI_Datatype, dest: c_int, tag: c_int, comm: MPI_Comm, info: MPI_Info, request: Handed<'_, MPI_Request>) on comm {
-        init(false, &InitArguments { buf: buf.into(), partitions, count: count.into(), datatype, rank: dest, tag, comm, info }, request)
+    safe fn MPI_Precv_init(buf: ChoiceBufMut, partitions: c_int, count: i64, datatype: MPI_Datatype, dest: c_int, tag: c_int, comm: MPI_Comm, info: MPI_Info, request: Handed<'_, MPI_Request>) on comm {
+        init(false, &InitArguments { buf: buf.into(), partitions, count, datatype, rank: dest, tag, comm, info }, request)
+    }
+
+    /// The same by the other name.
+    safe fn MPI_Precv_init_c(buf: ChoiceBufMut, partitions: c_int, count: i64, datatype: MPI_Datatype, dest: c_int, tag: c_int, comm: MPI_Comm, info: MPI_Info, request: Handed<'_, MPI_Request>) on comm {
+        init(false, &InitArguments { buf: buf.into(), partitions, count, datatype, rank: dest, tag, comm, info }, request)
     }
 
     /// One partition may be sent (section 4.2.2).
@@ -150,12 +160,16 @@ fn division(process: &Process, arguments: &InitArguments, sends: bool) -> Result
     let negative = |_| fail(MPI_ERR_ARG, format!("partitions is {partitions}, but must not be negative"));
     let partitions = u32::try_from(partitions).map_err(negative)?;
     let each = arguments::count("count", count)?;
-    let all = i64::try_from(u128::from(each) * u128::from(partitions)).map_err(|_| {
-        fail(
-            MPI_ERR_COUNT,
-            format!("{partitions} partitions of {each} elements are more than an address space has"),
-        )
-    })?;
+    let is_empty = || process.objects.types.committed(datatype).is_ok_and(|of| of.layout().size() == 0);
+    let all = match i64::try_from(u128::from(each) * u128::from(partitions)) {
+        Ok(all) => all,
+        // Any number of nothing is none.
+        Err(_) if is_empty() => 0,
+        Err(_) => {
+            let what = format!("{partitions} partitions of {each} elements are more than an address space has");
+            return Err(fail(MPI_ERR_COUNT, what));
+        }
+    };
     let buf = arguments::buffer(process, buf, all, datatype)?;
     let signature = process.signature(datatype, if sends { all as u64 } else { 1 });
     Ok((Division { buf, partitions, signature }, partitions))

@@ -117,7 +117,7 @@ macro_rules! p2p_calls {
             );
             fn MPI_Parrived(request: In<Request>, partition: Int, flag: Pointer);
             fn MPI_Precv_init(
-                buf: Place, partitions: Int, count: Int, datatype: In<Datatype>, dest: Rank, tag: Tag,
+                buf: Place, partitions: Int, count: Count, datatype: In<Datatype>, dest: Rank, tag: Tag,
                 comm: In<Comm>, info: In<Info>, request: HandleOut<Request>
             );
             fn MPI_Precv_init_c(
@@ -126,7 +126,7 @@ macro_rules! p2p_calls {
             );
             fn MPI_Probe(source: Rank, tag: Tag, comm: In<Comm>, status: ForeignStatusOut);
             fn MPI_Psend_init(
-                buf: Place, partitions: Int, count: Int, datatype: In<Datatype>, dest: Rank, tag: Tag,
+                buf: Place, partitions: Int, count: Count, datatype: In<Datatype>, dest: Rank, tag: Tag,
                 comm: In<Comm>, info: In<Info>, request: HandleOut<Request>
             );
             fn MPI_Psend_init_c(
