@@ -409,6 +409,9 @@ impl Request for PartitionedRequest {
                 PartitionedSide::Receive(id) => engine.free_partitioned_receive(id),
                 PartitionedSide::SendToNone | PartitionedSide::ReceiveFromNone => true,
             };
+            // The peer is told, and tells this rank: a program that only makes and frees requests would have more and more of that wait.
+            engine.poll();
+            engine.poll();
         }
         Ok(None)
     }
