@@ -42,8 +42,10 @@ const ELSEWHERE: [&str; 8] = [
 
 /// Every subroutine of Fortran by name.
 pub(crate) fn all() -> BTreeMap<String, Expected> {
-    let functions: BTreeMap<&str, Function> =
-        tables::functions().into_iter().map(|function| (function.name, with_default_count(function))).collect();
+    let functions: BTreeMap<&str, Function> = tables::functions()
+        .into_iter()
+        .map(|function| (function.name, with_default_count(function)))
+        .collect();
     let is_large = |name: &str| name.strip_suffix("_c").is_some_and(|name| functions.contains_key(name));
     functions
         .values()
@@ -58,7 +60,11 @@ pub(crate) fn all() -> BTreeMap<String, Expected> {
 /// The count of partitioned calls is `MPI_Count` by the standard. Fortran has a form for default integers as well, as programs call it.
 fn with_default_count(mut function: Function) -> Function {
     if ["MPI_Precv_init", "MPI_Psend_init"].contains(&function.name) {
-        function.params.iter_mut().filter(|param| param.name == "count").for_each(|param| param.ctype = "int");
+        function
+            .params
+            .iter_mut()
+            .filter(|param| param.name == "count")
+            .for_each(|param| param.ctype = "int");
     }
     function
 }

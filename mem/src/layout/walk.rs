@@ -43,7 +43,12 @@ fn whole<V: Visit>(shape: &Shape<Bytes>, origin: isize, visitor: &mut V) -> bool
 }
 
 /// Packed bytes `bytes` of a shape whose first byte is at `origin`; not empty.
-pub(super) fn part<V: Visit>(shape: &Shape<Bytes>, origin: isize, bytes: Range<usize>, visitor: &mut V) -> bool {
+pub(super) fn part<V: Visit>(
+    shape: &Shape<Bytes>,
+    origin: isize,
+    bytes: Range<usize>,
+    visitor: &mut V,
+) -> bool {
     match shape {
         Shape::One(_) => visitor.run(origin + bytes.start as isize, bytes.len()),
         &Shape::Strided { stride, leaf, .. } => EvenSteps { origin, stride }.strided(leaf.0, bytes, visitor),

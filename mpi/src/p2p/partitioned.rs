@@ -166,7 +166,8 @@ fn division(process: &Process, arguments: &InitArguments, sends: bool) -> Result
         // Any number of nothing is none.
         Err(_) if is_empty() => 0,
         Err(_) => {
-            let what = format!("{partitions} partitions of {each} elements are more than an address space has");
+            let what =
+                format!("{partitions} partitions of {each} elements are more than an address space has");
             return Err(fail(MPI_ERR_COUNT, what));
         }
     };

@@ -6,21 +6,16 @@ use std::os::fd::{AsRawFd, OwnedFd};
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use super::host_answer::ANSWER_OFFSET;
+use super::first_page::MARKS_AT;
 use super::segment::{AttachError, map, within_file_limit};
-use crate::limits::{LINE_BYTES, PAGE_BYTES};
+use crate::limits::PAGE_BYTES;
 use tern_transport::fingerprint::{FINGERPRINT_SETTINGS_MAX, SettingsFingerprint};
-
-/// The marks begin behind the line of the layout's fingerprint.
-const MARKS_OFFSET: usize = LINE_BYTES;
-const _: () = assert!(MARKS_OFFSET + 4 * FINGERPRINT_SETTINGS_MAX <= ANSWER_OFFSET);
 
 /// The first rank leaves the marks of its settings; the others compare.
 pub fn agree(fd: &OwnedFd, fingerprint: &SettingsFingerprint) -> Result<(), AttachError> {
     let there = with_first_page(fd, |page| {
         // SAFETY: the marks are within the page, which is mapped for the time of this call, and any bytes are some.
-        let marks =
-            unsafe { page.add(MARKS_OFFSET).cast::<[AtomicU32; FINGERPRINT_SETTINGS_MAX]>().as_ref() };
+        let marks = unsafe { page.add(MARKS_AT).cast::<[AtomicU32; FINGERPRINT_SETTINGS_MAX]>().as_ref() };
         let mut there = [0; FINGERPRINT_SETTINGS_MAX];
         for (at, mark) in fingerprint.marks().iter().enumerate() {
             let found = marks[at].compare_exchange(0, *mark, Ordering::AcqRel, Ordering::Acquire);

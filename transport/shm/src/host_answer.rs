@@ -6,11 +6,9 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use super::fingerprint::with_first_page;
+use super::first_page::HOST_ANSWER_AT;
 use super::segment::AttachError;
-use crate::limits::{LINE_BYTES, PAGE_BYTES};
 
-/// The last line of the page, behind the marks of the settings.
-pub(super) const ANSWER_OFFSET: usize = PAGE_BYTES - LINE_BYTES;
 /// Nobody looks for the answer yet.
 const UNKNOWN: u32 = 0;
 /// A rank does.
@@ -26,7 +24,7 @@ const LOOK_EVERY: Duration = Duration::from_millis(1);
 pub fn host_answer(fd: &OwnedFd, patience: Duration, find: impl FnOnce() -> u32) -> Result<u32, AttachError> {
     with_first_page(fd, |page| {
         // SAFETY: the line is within the page, which is mapped for the time of this call, and any bytes are an atomic word.
-        let word = unsafe { page.add(ANSWER_OFFSET).cast::<AtomicU32>().as_ref() };
+        let word = unsafe { page.add(HOST_ANSWER_AT).cast::<AtomicU32>().as_ref() };
         word_answer(word, patience, find)
     })
 }

@@ -42,6 +42,8 @@ mod cooperative_copy;
 #[cfg(not(loom))]
 pub mod fingerprint;
 #[cfg(not(loom))]
+mod first_page;
+#[cfg(not(loom))]
 mod futex;
 #[cfg(not(loom))]
 mod host_answer;

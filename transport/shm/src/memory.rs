@@ -11,6 +11,7 @@ use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use super::abroad::{FD_MIN, FileOf};
+use super::first_page::RESERVED_AT;
 use super::segment::{map_aligned, map_range, stat, within_file_limit};
 use crate::limits::{MEMORY_GROWTH_BYTES, PAGE_BYTES, RELEASED_BYTES_MAX, RELEASED_RANGES_MAX};
 
@@ -20,8 +21,6 @@ const FIRST: u64 = 1 << 44;
 const END: u64 = 1 << 62;
 /// No range is longer: what a process can map, of which some is in use already.
 const RANGE_BYTES_MAX: u64 = 1 << 47;
-/// In the file's first page, behind the fingerprint of the layout and the marks of settings: bytes reserved so far.
-const RESERVED_AT: usize = PAGE_BYTES - 64;
 
 /// The job's memory file, for windows. Any thread may use it.
 #[derive(Debug)]

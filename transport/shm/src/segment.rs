@@ -15,6 +15,7 @@ use crate::limits::{LINE_BYTES, PAGE_BYTES, SHARED_BUFFER_DATA_BYTES, SHARED_BUF
 use tern_transport::config::TransportConfig;
 
 use super::bell_words::BellWords;
+use super::first_page::LAYOUT_AT;
 use super::flag::Flag;
 use super::layout::SegmentLayout;
 use super::ring::RingMemory;
@@ -100,7 +101,7 @@ impl Segment {
     fn agree(&self) -> Result<(), AttachError> {
         let mine = self.layout.fingerprint();
         // SAFETY: the job's page begins the mapping.
-        let there = unsafe { self.view::<AtomicU64>(0) };
+        let there = unsafe { self.view::<AtomicU64>(LAYOUT_AT) };
         match there.compare_exchange(0, mine, Ordering::AcqRel, Ordering::Acquire) {
             Ok(_) => Ok(()),
             Err(other) if other == mine => Ok(()),
