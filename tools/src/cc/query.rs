@@ -50,6 +50,7 @@ All options but these go to the compiler:
   -make-modules        mpifort: compile the modules into the installed tree
 With gfortran 10 and newer, mpifort adds -fallow-argument-mismatch and -fallow-invalid-boz, which programs with mpif.h
 need; MPIFORT_STRICT=1 leaves them out.
+The libraries need not be named: -lmpi and its kin, as other MPIs call theirs, are left out.
   -help                print this";
 
 /// What is said of a part that there is not.

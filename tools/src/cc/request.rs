@@ -60,6 +60,10 @@ impl WrapperArguments {
             self.makes_modules = true;
             return true;
         }
+        if arg.to_str().is_some_and(|arg| OTHER_LIBRARIES.contains(&arg)) {
+            self.has_input = true;
+            return true;
+        }
         for option in ["-cc=", "-cxx=", "-fc="] {
             if let Some(compiler) = arg.as_bytes().strip_prefix(option.as_bytes()) {
                 self.compiler = Some(OsStr::from_bytes(compiler).to_os_string());
@@ -69,6 +73,18 @@ impl WrapperArguments {
         false
     }
 }
+
+/// Names that makefiles give for the libraries of other MPIs. Those of this one are added anyway, and the linker might find another one
+/// under such a name in the system's folders, whose ABI is not that of the header.
+const OTHER_LIBRARIES: &[&str] = &[
+    "-lmpi",
+    "-lmpich",
+    "-lmpifort",
+    "-lmpi_mpifh",
+    "-lmpi_usempi",
+    "-lmpi_usempif08",
+    "-lmpi_usempi_ignore_tkr",
+];
 
 fn is_input(arg: &OsStr) -> bool {
     let bytes = arg.as_bytes();
@@ -163,6 +179,13 @@ mod tests {
         let request = parse("-o -show -c x.c");
         assert!(request.query.is_none());
         assert_eq!(request.args, ["-o", "-show", "-c", "x.c"]);
+    }
+
+    #[test]
+    fn names_of_other_libraries_are_left_out() {
+        let request = parse("hello.c -lmpi -lm -lmpi_mpifh -o hello -lmpi_other");
+        assert_eq!(request.args, ["hello.c", "-lm", "-o", "hello", "-lmpi_other"]);
+        assert!(request.links() && parse("-lmpi").links());
     }
 
     #[test]
