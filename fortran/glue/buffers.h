@@ -237,12 +237,19 @@ static inline void whole_end(Whole whole)
         give(ierror, code_); \
     } while (0)
 
+/* Gives a request that was made to the program. */
+static inline void hand_out(Out request, MPI_Request made)
+{
+    *request = Request_int(made);
+    begun(*request);
+}
+
 /* Calls that start something: `made` is its request. A datatype may be freed while it is in use. */
 #define STARTS_OR_PREPARES(part, call, persistent) \
     do { \
         MPI_Request made = MPI_REQUEST_NULL; \
         int code_ = AFTER(part_code(part), (call)); \
-        if (code_ == MPI_SUCCESS) *request = Request_int(made); \
+        if (code_ == MPI_SUCCESS) hand_out(request, made); \
         part_pend(part, code_, made, persistent); \
         give(ierror, code_); \
     } while (0)
@@ -254,7 +261,7 @@ static inline void whole_end(Whole whole)
     do { \
         MPI_Request made = MPI_REQUEST_NULL; \
         int code_ = AFTER(part_code(one), AFTER(part_code(two), (call))); \
-        if (code_ == MPI_SUCCESS) *request = Request_int(made); \
+        if (code_ == MPI_SUCCESS) hand_out(request, made); \
         part_pend(one, code_, made, 0); \
         part_pend(two, code_, made, 0); \
         give(ierror, code_); \
@@ -265,9 +272,12 @@ static inline void whole_end(Whole whole)
         MPI_Request made = MPI_REQUEST_NULL; \
         int code_ = AFTER((one).code, AFTER((two).code, (call))); \
         if (code_ == MPI_SUCCESS) { \
+            hand_out(request, made); \
             pend_on(made, one, persistent); \
             pend_on(made, two, persistent); \
-            *request = Request_int(made); \
+        } else { \
+            whole_end(one); \
+            whole_end(two); \
         } \
         give(ierror, code_); \
     } while (0)

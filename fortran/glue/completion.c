@@ -11,14 +11,48 @@ static MPI_Fint one_based(int index)
     return index == MPI_UNDEFINED ? index : index + 1;
 }
 
-/* Writes the requests back; those that are gone or, if `all`, any that were there, have ended. */
-static void ended(const Requests *now, Out array, int n, int all)
+static int class_of(int code)
 {
+    int class = MPI_SUCCESS;
+    if (code != MPI_SUCCESS) MPI_Error_class(code, &class);
+    return class;
+}
+
+/*
+ * The statuses of a call that completes several requests. Where requests hold copies they are needed though the program
+ * ignores them: only they say which of the requests have ended if one of them has failed.
+ */
+typedef struct {
+    MPI_Status *at;
+    MPI_Status *own;
+} Statuses;
+
+static Statuses statuses_for(StatusOut array, int n)
+{
+    Statuses all = {statuses(array), NULL};
+    if (all.at != MPI_STATUSES_IGNORE || n <= 0 || !some_pending()) return all;
+    all.at = all.own = malloc((size_t)n * sizeof *all.own);
+    if (all.own == NULL) abort();
+    return all;
+}
+
+/* Whether request `i` has ended; by its handle alone this can be said of no persistent one. */
+static int has_ended(const Statuses *all, int class, int i)
+{
+    if (class == MPI_ERR_IN_STATUS && all->at != MPI_STATUSES_IGNORE) return all->at[i].MPI_ERROR != MPI_ERR_PENDING;
+    return class == MPI_SUCCESS;
+}
+
+/* Writes the requests back, after a call that has completed all of them or, if not `flag`, none. */
+static void ended(const Requests *now, Out array, int n, int code, int flag, Statuses *all)
+{
+    int class = class_of(code);
     for (int i = 0; i < n; i++) {
         MPI_Fint was = array[i];
         array[i] = Request_int(now->at[i]);
-        if (all || array[i] != was) finished(was);
+        if (array[i] != was || (flag && has_ended(all, class, i))) finished(was);
     }
+    free(all->own);
 }
 
 ENTRY(wait, Out request, StatusOut status, Out ierror)
@@ -27,7 +61,8 @@ ENTRY(wait, Out request, StatusOut status, Out ierror)
     MPI_Request c_request = Request(request);
     int code = MPI_Wait(&c_request, status_out(status));
     *request = Request_int(c_request);
-    if (code == MPI_SUCCESS) finished(was);
+    /* Any other error is that of the operation, which is over then. */
+    if (*request != was || class_of(code) != MPI_ERR_REQUEST) finished(was);
     give(ierror, code);
 }
 
@@ -37,7 +72,7 @@ ENTRY(test, Out request, Out flag, StatusOut status, Out ierror)
     MPI_Request c_request = Request(request);
     int code = MPI_Test(&c_request, flag, status_out(status));
     *request = Request_int(c_request);
-    if (code == MPI_SUCCESS && *flag) finished(was);
+    if (*request != was || *flag) finished(was);
     give(ierror, code);
 }
 
@@ -45,8 +80,9 @@ ENTRY(waitall, In count, Out array_of_requests, StatusOut array_of_statuses, Out
 {
     Requests all;
     Requests_from(&all, array_of_requests, *count);
-    int code = MPI_Waitall(*count, all.at, statuses(array_of_statuses));
-    ended(&all, array_of_requests, *count, code == MPI_SUCCESS);
+    Statuses each = statuses_for(array_of_statuses, *count);
+    int code = MPI_Waitall(*count, all.at, each.at);
+    ended(&all, array_of_requests, *count, code, 1, &each);
     Requests_drop(&all);
     give(ierror, code);
 }
@@ -55,8 +91,9 @@ ENTRY(testall, In count, Out array_of_requests, Out flag, StatusOut array_of_sta
 {
     Requests all;
     Requests_from(&all, array_of_requests, *count);
-    int code = MPI_Testall(*count, all.at, flag, statuses(array_of_statuses));
-    ended(&all, array_of_requests, *count, code == MPI_SUCCESS && *flag);
+    Statuses each = statuses_for(array_of_statuses, *count);
+    int code = MPI_Testall(*count, all.at, flag, each.at);
+    ended(&all, array_of_requests, *count, code, *flag, &each);
     Requests_drop(&all);
     give(ierror, code);
 }
@@ -133,9 +170,13 @@ ENTRY(testsome, In incount, Out array_of_requests, Out outcount, Out array_of_in
 
 /* ------------------------------------------------------------ asking without ending */
 
+/* Where the answer is yes, the data must be there. */
+
 ENTRY(request_get_status, In request, Out flag, StatusOut status, Out ierror)
 {
-    give(ierror, MPI_Request_get_status(Request(request), flag, status_out(status)));
+    int code = MPI_Request_get_status(Request(request), flag, status_out(status));
+    if (code == MPI_SUCCESS && *flag) landed(*request);
+    give(ierror, code);
 }
 
 ENTRY(request_get_status_all, In count, In array_of_requests, Out flag, StatusOut array_of_statuses, Out ierror)
@@ -144,6 +185,7 @@ ENTRY(request_get_status_all, In count, In array_of_requests, Out flag, StatusOu
     Requests_from(&all, array_of_requests, *count);
     int code = MPI_Request_get_status_all(*count, all.at, flag, statuses(array_of_statuses));
     Requests_drop(&all);
+    for (int i = 0; code == MPI_SUCCESS && *flag && i < *count; i++) landed(array_of_requests[i]);
     give(ierror, code);
 }
 
@@ -154,6 +196,7 @@ ENTRY(request_get_status_any, In count, In array_of_requests, Out index, Out fla
     Requests_from(&all, array_of_requests, *count);
     int code = MPI_Request_get_status_any(*count, all.at, &which, flag, status_out(status));
     Requests_drop(&all);
+    if (code == MPI_SUCCESS && *flag && which != MPI_UNDEFINED) landed(array_of_requests[which]);
     *index = one_based(which);
     give(ierror, code);
 }
@@ -166,7 +209,10 @@ ENTRY(request_get_status_some, In incount, In array_of_requests, Out outcount, O
     Requests_from(&all, array_of_requests, *incount);
     int code = MPI_Request_get_status_some(*incount, all.at, &n, array_of_indices, statuses(array_of_statuses));
     Requests_drop(&all);
-    for (int i = 0; i < n; i++) array_of_indices[i] = one_based(array_of_indices[i]);
+    for (int i = 0; i < n; i++) {
+        landed(array_of_requests[array_of_indices[i]]);
+        array_of_indices[i] = one_based(array_of_indices[i]);
+    }
     *outcount = n;
     give(ierror, code);
 }

@@ -92,6 +92,8 @@ typedef struct Pending {
     int persistent, back;
     /* Whether the request is on its way: always, but for a persistent one that is not started. */
     int active;
+    /* Whether the copy has been put back since it is. */
+    int landed;
     /* The section that it is a copy of, if it is one: else it only must live as long. */
     int has_section;
     void *copy;
@@ -115,6 +117,7 @@ static void keep(long long key, const Whole *whole, int persistent)
     new->persistent = persistent;
     new->back = whole->back;
     new->active = !persistent;
+    new->landed = 0;
     new->copy = whole->copy;
     new->has_section = whole->section != NULL;
     if (new->has_section)
@@ -141,13 +144,22 @@ static void unlink_at(Pending **at, int free_copy)
     atomic_fetch_sub(&pending_count, 1);
 }
 
+/* Puts the copy back, once: the program may write to its section as soon as it knows that the data are there. */
+static void land(Pending *one)
+{
+    if (one->active && one->back && !one->landed) put(&one->section, one->copy);
+    one->landed = 1;
+}
+
 static void end_of(long long key)
 {
     pthread_mutex_lock(&lock);
     for (Pending **at = &all_pending; *at != NULL;) {
         Pending *one = *at;
-        if (one->key == key && one->active && one->back) put(&one->section, one->copy);
-        if (one->key == key) one->active = 0;
+        if (one->key == key) {
+            land(one);
+            one->active = 0;
+        }
         if (one->key == key && !one->persistent)
             unlink_at(at, 1);
         else
@@ -166,6 +178,14 @@ void pending_split_end(MPI_Fint file)
     end_of(key_of_file(file));
 }
 
+void pending_land(MPI_Fint request)
+{
+    pthread_mutex_lock(&lock);
+    for (Pending *one = all_pending; one != NULL; one = one->next)
+        if (one->key == request) land(one);
+    pthread_mutex_unlock(&lock);
+}
+
 void pending_start(MPI_Fint request)
 {
     pthread_mutex_lock(&lock);
@@ -173,19 +193,30 @@ void pending_start(MPI_Fint request)
         if (one->key != request || one->active) continue;
         if (one->has_section) take(&one->section, one->copy, one->back);
         one->active = 1;
+        one->landed = 0;
     }
     pthread_mutex_unlock(&lock);
 }
 
-void pending_forget(MPI_Fint request)
+static void forget(long long key, int keep_active)
 {
     pthread_mutex_lock(&lock);
     for (Pending **at = &all_pending; *at != NULL;) {
-        /* The copy of what is still on its way must stay. */
-        if ((*at)->key == request)
-            unlink_at(at, !(*at)->active);
+        if ((*at)->key == key)
+            unlink_at(at, !keep_active || !(*at)->active);
         else
             at = &(*at)->next;
     }
     pthread_mutex_unlock(&lock);
+}
+
+/* The copy of what is still on its way must stay. */
+void pending_forget(MPI_Fint request)
+{
+    forget(request, 1);
+}
+
+void pending_replace(MPI_Fint request)
+{
+    forget(request, 0);
 }

@@ -14,7 +14,9 @@ extern atomic_int pending_count;
 
 void pending_start(MPI_Fint request);
 void pending_end(MPI_Fint request);
+void pending_land(MPI_Fint request);
 void pending_forget(MPI_Fint request);
+void pending_replace(MPI_Fint request);
 void pending_split_end(MPI_Fint file);
 
 static inline int some_pending(void)
@@ -30,6 +32,18 @@ static inline void started(MPI_Fint request)
 static inline void finished(MPI_Fint request)
 {
     if (some_pending()) pending_end(request);
+}
+
+/* The data of a request are there, though it has not ended yet. */
+static inline void landed(MPI_Fint request)
+{
+    if (some_pending()) pending_land(request);
+}
+
+/* A request was made. If copies hang at its number, C has completed the request that had it before. */
+static inline void begun(MPI_Fint request)
+{
+    if (some_pending()) pending_replace(request);
 }
 
 static inline void forgotten(MPI_Fint request)
