@@ -51,14 +51,14 @@ typedef struct {
 
 #define RANK_MAX 15
 
-/* Whether the elements lie one behind the other. */
+/* Whether the elements lie one behind the other. What is not allocated has no elements, whatever its bounds say. */
 static inline int section_is_dense(const Descriptor *section)
 {
     ptrdiff_t expected = (ptrdiff_t)section->element_bytes;
     for (int d = 0; d < section->rank; d++) {
         const Dimension *dim = &section->dim[d];
         if (dim->extent == 0) return 1;
-        if (dim->extent != 1 && dim->stride != expected) return 0;
+        if (dim->extent != 1 && dim->stride != expected) return section->base == NULL;
         /* Only the last dimension can be unknown, and nothing follows it. */
         expected *= dim->extent;
     }
