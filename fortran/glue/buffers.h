@@ -70,11 +70,11 @@ static inline void *place_of(Choice buffer)
 Whole whole_copy(Choice buffer, int back);
 
 /* Null if the call itself will find what is wrong, or has nothing to move. */
-Detour *detour_of(Choice buffer, MPI_Count count, MPI_Datatype type, Use use, const char *function);
+Detour *detour_of(Choice buffer, MPI_Count count, MPI_Datatype type, Use use, const Call *call);
 
-ALWAYS_INLINE Part part_of(Choice buffer, Number count, MPI_Datatype type, Use use, const char *function)
+ALWAYS_INLINE Part part_of(Choice buffer, Number count, MPI_Datatype type, Use use, Call call)
 {
-    Detour *detour = section_is_dense(buffer) ? NULL : detour_of(buffer, count, type, use, function);
+    Detour *detour = section_is_dense(buffer) ? NULL : detour_of(buffer, count, type, use, &call);
     if (detour == NULL) return (Part){place_of(buffer), count, type, NULL};
     if (detour->whole.at != NULL) return (Part){detour->whole.at, count, type, detour};
     return (Part){place_of(buffer), 1, detour->made, detour};
@@ -86,10 +86,10 @@ ALWAYS_INLINE Whole whole_of(Choice buffer, int back)
     return (Whole){place_of(buffer), NULL, NULL, 0, MPI_SUCCESS};
 }
 
-static inline Whole whole_without_gaps(Choice buffer, const char *function)
+static inline Whole whole_without_gaps(Choice buffer, Call call)
 {
     Whole whole = {place_of(buffer), NULL, NULL, 0, MPI_SUCCESS};
-    if (!section_is_dense(buffer)) whole.code = section_error(function, "the buffer must not have gaps");
+    if (!section_is_dense(buffer)) whole.code = section_error(&call, "the buffer must not have gaps");
     return whole;
 }
 
@@ -100,9 +100,9 @@ static inline void *place_of(Choice buffer)
     return buffer_at(buffer);
 }
 
-ALWAYS_INLINE Part part_of(Choice buffer, Number count, MPI_Datatype type, Use use, const char *function)
+ALWAYS_INLINE Part part_of(Choice buffer, Number count, MPI_Datatype type, Use use, Call call)
 {
-    (void)use, (void)function;
+    (void)use, (void)call;
     return (Part){place_of(buffer), count, type, NULL};
 }
 
@@ -112,21 +112,27 @@ ALWAYS_INLINE Whole whole_of(Choice buffer, int back)
     return (Whole){place_of(buffer), NULL, NULL, 0, MPI_SUCCESS};
 }
 
-static inline Whole whole_without_gaps(Choice buffer, const char *function)
+static inline Whole whole_without_gaps(Choice buffer, Call call)
 {
-    (void)function;
+    (void)call;
     return whole_of(buffer, 0);
 }
 
 #endif
 
-/* Messages name the call by the function that it is written in. */
-#define part_from(buffer, count, type) part_of(buffer, count, type, READ, __func__)
-#define part_into(buffer, count, type) part_of(buffer, count, type, WRITTEN, __func__)
-#define part_only(buffer, count, type) part_of(buffer, count, type, STAYS, __func__)
+/*
+ * Errors of a section name the call by the function that it is written in, and go to its object: these stand for the
+ * parameters of these names where a function has none.
+ */
+static const In comm = NULL, session = NULL, win = NULL, fh = NULL;
+#define THIS_CALL ((Call){__func__, comm, session, win, fh})
+
+#define part_from(buffer, count, type) part_of(buffer, count, type, READ, THIS_CALL)
+#define part_into(buffer, count, type) part_of(buffer, count, type, WRITTEN, THIS_CALL)
+#define part_only(buffer, count, type) part_of(buffer, count, type, STAYS, THIS_CALL)
 
 /* For buffers that stay in use after the call without a request that tells of their end. */
-#define whole_only(buffer) whole_without_gaps(buffer, __func__)
+#define whole_only(buffer) whole_without_gaps(buffer, THIS_CALL)
 
 static inline Whole whole_in(Choice buffer)
 {

@@ -46,7 +46,7 @@ static long long key_of_file(MPI_Fint file)
 
 static void keep(long long key, const Whole *whole, int persistent);
 
-Detour *detour_of(Choice buffer, MPI_Count count, MPI_Datatype type, Use use, const char *function)
+Detour *detour_of(Choice buffer, MPI_Count count, MPI_Datatype type, Use use, const Call *call)
 {
     if (count <= 0 || type == MPI_DATATYPE_NULL || !is_ready(type)) return NULL;
     Detour *detour = malloc(sizeof *detour);
@@ -56,7 +56,7 @@ Detour *detour_of(Choice buffer, MPI_Count count, MPI_Datatype type, Use use, co
         detour->whole = whole_copy(buffer, use == WRITTEN);
         detour->code = detour->whole.code;
     } else {
-        detour->code = section_type(buffer, count, type, &detour->made, function);
+        detour->code = section_type(buffer, count, type, &detour->made, call);
     }
     return detour;
 }

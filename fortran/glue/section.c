@@ -111,7 +111,7 @@ int section_needs_copy(const Descriptor *section, MPI_Count count, MPI_Datatype 
 }
 
 int section_type(const Descriptor *section, MPI_Count count, MPI_Datatype datatype, MPI_Datatype *made,
-    const char *function)
+    const Call *call)
 {
     MPI_Count size;
     *made = MPI_DATATYPE_NULL;
@@ -119,14 +119,14 @@ int section_type(const Descriptor *section, MPI_Count count, MPI_Datatype dataty
     if (code != MPI_SUCCESS) return code;
     MPI_Datatype element = element_type(section, datatype);
     if (element == MPI_DATATYPE_NULL)
-        return section_error(function, "a datatype that has gaps, or does not divide the elements, cannot be laid over "
+        return section_error(call, "a datatype that has gaps, or does not divide the elements, cannot be laid over "
             "this strided section of %zu bytes", section_bytes(section));
     MPI_Count elements = count * size / (MPI_Count)section->element_bytes;
     if ((size_t)elements > section_elements(section))
-        code = section_error(function, "%lld elements are more than the %zu of the strided section",
+        code = section_error(call, "%lld elements are more than the %zu of the strided section",
             (long long)elements, section_elements(section));
     else if (elements * (MPI_Count)section->element_bytes != count * size)
-        code = section_error(function, "the count ends within an element of the strided section");
+        code = section_error(call, "the count ends within an element of the strided section");
     else if (elements == 0)
         code = MPI_Type_contiguous_c(0, datatype, made);
     else
@@ -207,7 +207,23 @@ static int code_of(const char *text)
     return found;
 }
 
-int section_error(const char *function, const char *why, ...)
+/* What belongs to no object is an error of MPI_COMM_SELF (section 9.3), which only MPI_Init makes. */
+static void raise(const Call *call, int code)
+{
+    int has_self = 0;
+    if (call->comm != NULL)
+        MPI_Comm_call_errhandler(MPI_Comm_fromint(*call->comm), code);
+    else if (call->session != NULL)
+        MPI_Session_call_errhandler(MPI_Session_fromint(*call->session), code);
+    else if (call->win != NULL)
+        MPI_Win_call_errhandler(MPI_Win_fromint(*call->win), code);
+    else if (call->fh != NULL)
+        MPI_File_call_errhandler(MPI_File_fromint(*call->fh), code);
+    else if (MPI_Initialized(&has_self) == MPI_SUCCESS && has_self)
+        MPI_Comm_call_errhandler(MPI_COMM_SELF, code);
+}
+
+int section_error(const Call *call, const char *why, ...)
 {
     if (!is_ready(MPI_BYTE)) return MPI_SUCCESS;
     char name[64], reason[256], text[MPI_MAX_ERROR_STRING];
@@ -215,9 +231,9 @@ int section_error(const char *function, const char *why, ...)
     va_start(arguments, why);
     vsnprintf(reason, sizeof reason, why, arguments);
     va_end(arguments);
-    call_name(function, name, sizeof name);
+    call_name(call->function, name, sizeof name);
     snprintf(text, sizeof text, "%s: %s: pass a contiguous array, or copy the section to one first", name, reason);
     int code = code_of(text);
-    MPI_Comm_call_errhandler(MPI_COMM_WORLD, code);
+    raise(call, code);
     return code;
 }

@@ -69,12 +69,15 @@ static inline int section_is_dense(const Descriptor *section)
 size_t section_elements(const Descriptor *section);
 size_t section_bytes(const Descriptor *section);
 
-/*
- * A committed datatype for what `count` of `datatype` cover, the section's elements taken as if they were dense, for
- * the call that `function` is.
- */
+/* The call that has a section: the function that it is written in, and the handles that it has, others being null. */
+typedef struct {
+    const char *function;
+    const MPI_Fint *comm, *session, *win, *fh;
+} Call;
+
+/* A committed datatype for what `count` of `datatype` cover, the section's elements taken as if they were dense. */
 int section_type(const Descriptor *section, MPI_Count count, MPI_Datatype datatype, MPI_Datatype *made,
-    const char *function);
+    const Call *call);
 
 /* Whether no such datatype can be made, because this one has gaps or does not divide the elements. */
 int section_needs_copy(const Descriptor *section, MPI_Count count, MPI_Datatype datatype);
@@ -87,10 +90,10 @@ void section_gather(const Descriptor *section, void *dense);
 void section_scatter(const Descriptor *section, const void *dense, const void *before);
 
 /*
- * The error of a section where only dense memory can serve, worded by printf; calls the world's error handler. None
- * where MPI does not run: the call itself will say that.
+ * The error of a section where only dense memory can serve, worded by printf; calls the error handler of the call's
+ * communicator, session, window or file. None where MPI does not run: the call itself will say that.
  */
-int section_error(const char *function, const char *why, ...) __attribute__((format(printf, 2, 3)));
+int section_error(const Call *call, const char *why, ...) __attribute__((format(printf, 2, 3)));
 
 #pragma GCC visibility pop
 

@@ -1,5 +1,5 @@
 ! Section 19.1.12: sections that a request needs a copy of, where an operation fails, where it is only asked about, and where a
-! buffer is not allocated.
+! buffer is not allocated; and whose error handler hears of a wrong section.
 ! ranks: 1 2 4
 ! fortran: mpi f08
 #include "check.inc"
@@ -20,6 +20,9 @@ program copies
    call asked_about_several()
    call dirty_the_stack()
    call not_allocated()
+   call handler_of_communicator()
+   call handler_of_window()
+   call handler_of_file()
    call MPI_Type_free(gaps, error)
    call check_done()
 
@@ -181,6 +184,46 @@ contains
       call MPI_Scatter(all_of_it, 2, MPI_DOUBLE_PRECISION, mine, 2, MPI_DOUBLE_PRECISION, 0, MPI_COMM_WORLD, error)
       call check(abs(mine(1) - rank) < 1d-9, 'Scatter with nothing allocated elsewhere')
    end subroutine not_allocated
+
+   ! The world's handler would end the job.
+   subroutine handler_of_communicator()
+      HANDLE(MPI_Comm) :: comm
+      integer :: x(20), class, code
+      x = 0
+      call MPI_Comm_dup(MPI_COMM_WORLD, comm, error)
+      call MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN, error)
+      call MPI_Send(x(1:20:2), 20, MPI_INTEGER, MPI_PROC_NULL, 0, comm, code)
+      call MPI_Error_class(code, class, error)
+      call check_equal(class, MPI_ERR_BUFFER, 'a section that is too short, for a communicator')
+      call MPI_Comm_free(comm, error)
+   end subroutine handler_of_communicator
+
+   subroutine handler_of_window()
+      HANDLE(MPI_Win) :: win
+      integer, asynchronous :: x(20), y(20)
+      integer :: class, code
+      x = 0
+      call MPI_Win_create(y, 80_MPI_ADDRESS_KIND, 4, MPI_INFO_NULL, MPI_COMM_WORLD, win, error)
+      call MPI_Win_set_errhandler(win, MPI_ERRORS_RETURN, error)
+      call MPI_Win_fence(0, win, error)
+      call MPI_Put(x(1:20:2), 20, MPI_INTEGER, rank, 0_MPI_ADDRESS_KIND, 20, MPI_INTEGER, win, code)
+      call MPI_Error_class(code, class, error)
+      call check_equal(class, MPI_ERR_BUFFER, 'a section that is too short, for a window')
+      call MPI_Win_fence(0, win, error)
+      call MPI_Win_free(win, error)
+   end subroutine handler_of_window
+
+   ! Files return errors unless they are told otherwise.
+   subroutine handler_of_file()
+      HANDLE(MPI_File) :: file
+      integer :: x(20), class, code
+      x = 0
+      call MPI_File_open(MPI_COMM_SELF, '/dev/null', MPI_MODE_WRONLY, MPI_INFO_NULL, file, error)
+      call MPI_File_write(file, x(1:20:2), 20, MPI_INTEGER, MPI_STATUS_IGNORE, code)
+      call MPI_Error_class(code, class, error)
+      call check_equal(class, MPI_ERR_BUFFER, 'a section that is too short, for a file')
+      call MPI_File_close(file, error)
+   end subroutine handler_of_file
 
 #include "check_end.inc"
 
