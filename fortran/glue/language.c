@@ -10,13 +10,17 @@
 
 /* ------------------------------------------------------------ special addresses: common blocks */
 
+/*
+ * Among the initialized data, so that the linker takes these for the common blocks of a program or of a library. If
+ * they were as uninitialized as those, each library would get blocks of its own. Of two that a program opens by dlopen,
+ * ours would then know the blocks of the first only. They are aligned as gfortran aligns a common block.
+ */
 #ifndef TERN_OTHER_COMMONS
-MPI_Fint mpi_fortran_bottom_, mpi_fortran_in_place_, mpi_fortran_buffer_automatic_;
-MPI_Fint mpi_fortran_errcodes_ignore_, mpi_fortran_unweighted_, mpi_fortran_weights_empty_;
-MPI_Status mpi_fortran_status_ignore_, mpi_fortran_statuses_ignore_;
-/* Aligned as gfortran aligns a common block. */
-char mpi_fortran_argv_null_ __attribute__((aligned(16))) = ' ';
-char mpi_fortran_argvs_null_ __attribute__((aligned(16))) = ' ';
+#define COMMON __attribute__((section(".data"), aligned(32)))
+COMMON MPI_Fint mpi_fortran_bottom_, mpi_fortran_in_place_, mpi_fortran_buffer_automatic_;
+COMMON MPI_Fint mpi_fortran_errcodes_ignore_, mpi_fortran_unweighted_, mpi_fortran_weights_empty_;
+COMMON MPI_Status mpi_fortran_status_ignore_, mpi_fortran_statuses_ignore_;
+COMMON char mpi_fortran_argv_null_ = ' ', mpi_fortran_argvs_null_ = ' ';
 #endif
 
 #ifdef TERN_FOREIGN

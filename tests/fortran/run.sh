@@ -24,6 +24,7 @@ main() {
     another_compiler
     two_languages
     profiling
+    plugins
     no_libgfortran
     kernels
     echo "$passed passed, $failed failed"
@@ -397,6 +398,47 @@ FORTRAN
     "$prefix/bin/mpirun" --timeout 20 -n 1 "$work/watched" >"$work/said" 2>&1
     that "it sees calls without buffers" grep -q 'saw a barrier' "$work/said"
     that "it sees calls with buffers" grep -q 'saw 3 to send' "$work/said"
+}
+
+# ------------------------------------------------------------ libraries that a C program opens, each out of the others' sight
+
+plugins() {
+    local module
+    cat >"$work/host.c" <<'C'
+#include <dlfcn.h>
+#include <mpi.h>
+#include <stdio.h>
+int main(int argc, char **argv)
+{
+    int wrong = 0;
+    MPI_Init(NULL, NULL);
+    for (int i = 1; i < argc; i++) {
+        int sum = -1;
+        void *library = dlopen(argv[i], RTLD_NOW | RTLD_LOCAL);
+        if (library == NULL) return puts(dlerror()), 1;
+        ((void (*)(int *))dlsym(library, "plugin"))(&sum);
+        if (sum != 10) wrong = printf("%s has %d\n", argv[i], sum);
+    }
+    MPI_Finalize();
+    return wrong != 0;
+}
+C
+    for module in mpi mpi_f08 mpif.h; do
+        {
+            echo "subroutine plugin(x) bind(C, name='plugin')"
+            [ $module = mpif.h ] || echo "   use $module"
+            echo '   implicit none'
+            [ $module != mpif.h ] || echo "   include 'mpif.h'"
+            echo '   integer :: x, error'
+            echo '   x = 5'
+            echo '   call MPI_Allreduce(MPI_IN_PLACE, x, 1, MPI_INTEGER, MPI_SUM, MPI_COMM_WORLD, error)'
+            echo 'end subroutine plugin'
+        } >"$work/plugin.f90"
+        that "a library with $module is linked" "$prefix/bin/mpifort" -shared -fPIC -o "$work/$module.so" "$work/plugin.f90"
+    done
+    that "a host is compiled" "$prefix/bin/mpicc" -o "$work/host" "$work/host.c" -ldl
+    that "MPI_IN_PLACE is known in each library" "$prefix/bin/mpirun" --timeout 20 -n 2 "$work/host" \
+        "$work/mpi.so" "$work/mpi_f08.so" "$work/mpif.h.so"
 }
 
 # Procedures of the modules that the library lacks. A bind(C) name (of calls with buffers) has no underscore behind it.
