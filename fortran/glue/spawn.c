@@ -27,6 +27,15 @@ static void drop_arguments(char **all)
     free(all);
 }
 
+/* The other processes may pass anything but the communicator and the root. */
+static int is_root(In root, In comm)
+{
+    int rank = MPI_PROC_NULL;
+    MPI_Comm c_comm = Comm(comm);
+    if (c_comm != MPI_COMM_NULL) PMPI_Comm_rank(c_comm, &rank);
+    return rank == *root;
+}
+
 static int *errcodes(Out at)
 {
     return IS(at, errcodes_ignore) ? MPI_ERRCODES_IGNORE : at;
@@ -35,8 +44,9 @@ static int *errcodes(Out at)
 ENTRY(comm_spawn, TextIn command, TextIn argv, In maxprocs, In info, In root, In comm, Out intercomm,
     Out array_of_errcodes, Out ierror, size_t command_len, size_t argv_len)
 {
-    char *c_command = text(command, command_len);
-    char **c_argv = IS(argv, argv_null) ? MPI_ARGV_NULL : arguments(argv, argv_len, argv_len);
+    int here = is_root(root, comm);
+    char *c_command = here ? text(command, command_len) : NULL;
+    char **c_argv = !here || IS(argv, argv_null) ? MPI_ARGV_NULL : arguments(argv, argv_len, argv_len);
     MPI_Comm made;
     int code = MPI_Comm_spawn(c_command, c_argv, *maxprocs, Info(info), *root, Comm(comm), &made,
         errcodes(array_of_errcodes));
@@ -67,9 +77,9 @@ ENTRY(comm_spawn_multiple, In count, TextIn array_of_commands, TextIn array_of_a
     In array_of_info, In root, In comm, Out intercomm, Out array_of_errcodes, Out ierror, size_t commands_len,
     size_t argv_len)
 {
-    int n = *count > 0 ? *count : 0;
+    int n = is_root(root, comm) && *count > 0 ? *count : 0;
     char **c_commands = commands_of(array_of_commands, commands_len, n);
-    char ***c_argv = IS(array_of_argv, argvs_null) ? NULL : argument_rows(array_of_argv, argv_len, n);
+    char ***c_argv = n == 0 || IS(array_of_argv, argvs_null) ? NULL : argument_rows(array_of_argv, argv_len, n);
     Infos infos;
     Infos_from(&infos, array_of_info, n);
     MPI_Comm made;

@@ -13,6 +13,7 @@ program processes
    if (parent == MPI_COMM_NULL) then
       call one_program()
       call several_programs()
+      call only_at_the_root()
       call ports()
       call check_done()
    else
@@ -69,6 +70,26 @@ contains
          MPI_ERRCODES_IGNORE, error)
       call expect(children, 1, reshape([2, 10], [2, 1]), 'with arguments')
    end subroutine one_program
+
+   ! Arguments count at the root only (section 11.8.2): elsewhere no blank ends them, and the count may be anything.
+   subroutine only_at_the_root()
+      HANDLE(MPI_Comm) :: children
+      HANDLE(MPI_Info) :: infos(1)
+      character(len=1000) :: program
+      character(len=4096), allocatable :: words(:)
+      integer :: count
+      call get_command_argument(0, program)
+      allocate (words(1024))
+      words = repeat('x', 4096)
+      if (rank == 0) words = [character(len=4096) :: 'one', ' ']
+      call MPI_Comm_spawn(program, words, 1, MPI_INFO_NULL, 0, MPI_COMM_WORLD, children, MPI_ERRCODES_IGNORE, error)
+      call expect(children, 1, reshape([1, 3], [2, 1]), 'what other ranks pass')
+      count = merge(1, 2000000000, rank == 0)
+      infos = MPI_INFO_NULL
+      call MPI_Comm_spawn_multiple(count, [program], MPI_ARGVS_NULL, [1], infos, 0, MPI_COMM_WORLD, children, &
+         MPI_ERRCODES_IGNORE, error)
+      call expect(children, 1, reshape([0, 0], [2, 1]), 'the count that other ranks pass')
+   end subroutine only_at_the_root
 
    subroutine several_programs()
       HANDLE(MPI_Comm) :: children
