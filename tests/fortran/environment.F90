@@ -204,13 +204,21 @@ contains
       HANDLE(MPI_Info) :: info
       character(len=8) :: value
       integer :: major, minor, length
-      logical :: flag
+      logical :: flag, yes, no
       call MPI_Abi_get_version(major, minor, error)
       call check(major == MPI_ABI_VERSION .and. minor == MPI_ABI_SUBVERSION, 'version of the ABI')
       call MPI_Abi_get_fortran_info(info, error)
       length = 8
       call MPI_Info_get_string(info, 'mpi_integer_size', length, value, flag, error)
       call check(flag .and. value == '4', 'the library knows the size of an INTEGER')
+      call MPI_Abi_set_fortran_info(info, error)
+      call check_equal(error, MPI_SUCCESS, 'the same facts once more')
+      yes = .false.
+      no = .true.
+      call MPI_Abi_get_fortran_booleans(storage_size(yes) / 8, yes, no, flag, error)
+      call check(flag .and. yes .and. .not. no, 'the library knows .TRUE. and .FALSE.')
+      call MPI_Abi_set_fortran_booleans(storage_size(yes) / 8, yes, no, error)
+      call check_equal(error, MPI_SUCCESS, 'the same logicals once more')
       call MPI_Info_free(info, error)
    end subroutine of_the_abi
 
