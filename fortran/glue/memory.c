@@ -70,19 +70,35 @@ LARGE_ENTRY(win_shared_query, In win, In rank, AintOut size, AintOut disp_unit, 
 
 /* ------------------------------------------------------------ detached buffers (section 3.6) */
 
+/* The automatic buffer has an address in Fortran too. */
+static void *detached_at(void *at)
+{
+#ifdef MPI_BUFFER_AUTOMATIC
+    if (at == MPI_BUFFER_AUTOMATIC) return &mpi_fortran_buffer_automatic_;
+#endif
+    return at;
+}
+
+#define DETACHES(call) \
+    do { \
+        int code_ = (call); \
+        if (code_ == MPI_SUCCESS) *buffer_addr = detached_at(*buffer_addr); \
+        give(ierror, code_); \
+    } while (0)
+
 /* mpi_f08 gets the address; for mpif.h and module mpi the argument says nothing and stays as it is. */
 void pmpi_buffer_detach_f08_(void **buffer_addr, Out size, Out ierror);
 TWIN(mpi_buffer_detach_f08_, pmpi_buffer_detach_f08_, void **buffer_addr, Out size, Out ierror);
 DEFINE(pmpi_buffer_detach_f08_, void **buffer_addr, Out size, Out ierror)
 {
-    give(ierror, MPI_Buffer_detach(buffer_addr, size));
+    DETACHES(MPI_Buffer_detach(buffer_addr, size));
 }
 
 void pmpi_comm_detach_buffer_f08_(In comm, void **buffer_addr, Out size, Out ierror);
 TWIN(mpi_comm_detach_buffer_f08_, pmpi_comm_detach_buffer_f08_, In comm, void **buffer_addr, Out size, Out ierror);
 DEFINE(pmpi_comm_detach_buffer_f08_, In comm, void **buffer_addr, Out size, Out ierror)
 {
-    give(ierror, MPI_Comm_detach_buffer(Comm(comm), buffer_addr, size));
+    DETACHES(MPI_Comm_detach_buffer(Comm(comm), buffer_addr, size));
 }
 
 void pmpi_session_detach_buffer_f08_(In session, void **buffer_addr, Out size, Out ierror);
@@ -90,45 +106,46 @@ TWIN(mpi_session_detach_buffer_f08_, pmpi_session_detach_buffer_f08_, In session
     Out ierror);
 DEFINE(pmpi_session_detach_buffer_f08_, In session, void **buffer_addr, Out size, Out ierror)
 {
-    give(ierror, MPI_Session_detach_buffer(Session(session), buffer_addr, size));
+    DETACHES(MPI_Session_detach_buffer(Session(session), buffer_addr, size));
 }
 
 LARGE_ENTRY(buffer_detach, void **buffer_addr, LongOut size, Out ierror)
 {
-    give(ierror, MPI_Buffer_detach_c(buffer_addr, size));
+    DETACHES(MPI_Buffer_detach_c(buffer_addr, size));
 }
 
 LARGE_ENTRY(comm_detach_buffer, In comm, void **buffer_addr, LongOut size, Out ierror)
 {
-    give(ierror, MPI_Comm_detach_buffer_c(Comm(comm), buffer_addr, size));
+    DETACHES(MPI_Comm_detach_buffer_c(Comm(comm), buffer_addr, size));
 }
 
 LARGE_ENTRY(session_detach_buffer, In session, void **buffer_addr, LongOut size, Out ierror)
 {
-    give(ierror, MPI_Session_detach_buffer_c(Session(session), buffer_addr, size));
+    DETACHES(MPI_Session_detach_buffer_c(Session(session), buffer_addr, size));
 }
 
-void pmpi_buffer_detach_(void *buffer_addr, Out size, Out ierror);
-TWIN(mpi_buffer_detach_, pmpi_buffer_detach_, void *buffer_addr, Out size, Out ierror);
-DEFINE(pmpi_buffer_detach_, void *buffer_addr, Out size, Out ierror)
+/* Of mpif.h, and of module mpi, whose argument may be of any rank, so it comes as a descriptor. */
+#define FOR_OLD(name, ...) \
+    TWIN(mpi_##name##_, pmpi_##name##_, __VA_ARGS__); \
+    TWIN(mpi_##name##_fts, pmpi_##name##_, __VA_ARGS__); \
+    TWIN(pmpi_##name##_fts, pmpi_##name##_, __VA_ARGS__); \
+    DEFINE(pmpi_##name##_, __VA_ARGS__)
+
+FOR_OLD(buffer_detach, const void *buffer_addr, Out size, Out ierror)
 {
     void *ignored;
     (void)buffer_addr;
     pmpi_buffer_detach_f08_(&ignored, size, ierror);
 }
 
-void pmpi_comm_detach_buffer_(In comm, void *buffer_addr, Out size, Out ierror);
-TWIN(mpi_comm_detach_buffer_, pmpi_comm_detach_buffer_, In comm, void *buffer_addr, Out size, Out ierror);
-DEFINE(pmpi_comm_detach_buffer_, In comm, void *buffer_addr, Out size, Out ierror)
+FOR_OLD(comm_detach_buffer, In comm, const void *buffer_addr, Out size, Out ierror)
 {
     void *ignored;
     (void)buffer_addr;
     pmpi_comm_detach_buffer_f08_(comm, &ignored, size, ierror);
 }
 
-void pmpi_session_detach_buffer_(In session, void *buffer_addr, Out size, Out ierror);
-TWIN(mpi_session_detach_buffer_, pmpi_session_detach_buffer_, In session, void *buffer_addr, Out size, Out ierror);
-DEFINE(pmpi_session_detach_buffer_, In session, void *buffer_addr, Out size, Out ierror)
+FOR_OLD(session_detach_buffer, In session, const void *buffer_addr, Out size, Out ierror)
 {
     void *ignored;
     (void)buffer_addr;

@@ -12,7 +12,9 @@ module mpi_constants
    logical, parameter :: MPI_SUBARRAYS_SUPPORTED = .true.
    logical, parameter :: MPI_ASYNC_PROTECTS_NONBLOCKING = .true.
 
-   integer :: MPI_BOTTOM, MPI_IN_PLACE, MPI_BUFFER_AUTOMATIC
+   integer :: MPI_BOTTOM, MPI_IN_PLACE
+   ! Programs compare its C_LOC with what MPI_Buffer_detach gives (section 3.6).
+   integer, target :: MPI_BUFFER_AUTOMATIC
    integer, dimension(1) :: MPI_ERRCODES_IGNORE, MPI_UNWEIGHTED, MPI_WEIGHTS_EMPTY
    character(len=1) :: MPI_ARGV_NULL(1), MPI_ARGVS_NULL(1, 1)
    common /mpi_fortran_bottom/ MPI_BOTTOM

@@ -145,6 +145,7 @@ contains
       call MPI_Comm_iflush_buffer(MPI_COMM_WORLD, request, error)
       call MPI_Wait(request, MPI_STATUS_IGNORE, error)
       call detached(room)
+      call automatic()
    end subroutine buffered
 
    subroutine detached(room)
@@ -161,6 +162,22 @@ contains
 #endif
       call check_equal(bytes, 4000, 'its size')
    end subroutine detached
+
+   subroutine automatic()
+#ifdef INTERFACE_F08
+      use, intrinsic :: iso_c_binding, only : C_PTR, C_LOC, C_ASSOCIATED
+      type(C_PTR) :: at
+      integer :: bytes
+      call MPI_Buffer_attach(MPI_BUFFER_AUTOMATIC, 0, error)
+      call MPI_Buffer_detach(at, bytes, error)
+      call check(C_ASSOCIATED(at, C_LOC(MPI_BUFFER_AUTOMATIC)), 'the automatic buffer')
+#else
+      integer :: at, bytes
+      call MPI_Buffer_attach(MPI_BUFFER_AUTOMATIC, 0, error)
+      call MPI_Buffer_detach(at, bytes, error)
+#endif
+      call check_equal(bytes, 0, 'the size of the automatic buffer')
+   end subroutine automatic
 
 #include "check_end.inc"
 
