@@ -214,8 +214,9 @@ OF_ANY(f_sync_reg, (void)buffer, const Descriptor *buffer)
 
 OF_ANY(sizeof, *size = (MPI_Fint)x->element_bytes; give(ierror, MPI_SUCCESS), const Descriptor *x, Out size, Out ierror)
 
-void mpi_f_sync_reg_(void *buffer);
-void mpi_f_sync_reg_(void *buffer)
+void pmpi_f_sync_reg_(void *buffer);
+TWIN(mpi_f_sync_reg_, pmpi_f_sync_reg_, void *buffer);
+void pmpi_f_sync_reg_(void *buffer)
 {
     (void)buffer;
 }

@@ -84,6 +84,9 @@ contains
          .false., ring, error)
       call MPI_Dist_graph_neighbors_count(ring, n_in, n_out, weighted, error)
       call check(weighted, 'a ring with weights')
+      MPI_UNWEIGHTED = 77
+      call MPI_Dist_graph_neighbors(ring, 1, from, MPI_UNWEIGHTED, 1, to, MPI_UNWEIGHTED, error)
+      call check(from(1) == previous(1) .and. MPI_UNWEIGHTED(1) == 77, 'weights that are not asked for')
       call MPI_Comm_free(ring, error)
    end subroutine distributed_graph
 
