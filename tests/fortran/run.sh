@@ -209,12 +209,23 @@ old_programs() {
 FORTRAN
     that "buffers of several types and old constants compile" "$prefix/bin/mpifort" -o "$work/old" "$work/old.f"
     that "and run" "$prefix/bin/mpirun" --timeout 20 -n 2 "$work/old"
+    that "wide integers are refused" wide_integers
     case $("$prefix/bin/mpifort" -showme:command) in
     *gfortran*) that "MPIFORT_STRICT refuses them" not env MPIFORT_STRICT=1 "$prefix/bin/mpifort" -o "$work/old" "$work/old.f" ;;
     esac
 }
 
 not() { ! "$@"; }
+
+# wide_integers: refused, by an error in the header where its reason stands
+wide_integers() {
+    case $("$prefix/bin/mpifort" -showme:command) in
+    *gfortran*)
+        "$prefix/bin/mpifort" -fdefault-integer-8 -c "$work/old.f" -o "$work/wide.o" >"$work/said" 2>&1
+        grep -q 'mpif.h:.*:' "$work/said"
+        ;;
+    esac
+}
 
 # ------------------------------------------------------------ errors end with the message that C has
 
