@@ -52,7 +52,7 @@ static void tell_number(MPI_Info info, const char *key, int value)
 {
     char text[16];
     snprintf(text, sizeof text, "%d", value);
-    MPI_Info_set(info, key, text);
+    PMPI_Info_set(info, key, text);
 }
 
 static void tell_supported(MPI_Info info)
@@ -64,50 +64,50 @@ static void tell_supported(MPI_Info info)
         "mpi_complex8_supported", "mpi_complex16_supported", "mpi_complex32_supported",
         "mpi_double_complex_supported",
     };
-    for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++) MPI_Info_set(info, keys[i], "true");
-    MPI_Info_set(info, "mpi_logical16_supported", "false");
-    MPI_Info_set(info, "mpi_real2_supported", "false");
-    MPI_Info_set(info, "mpi_complex4_supported", "false");
+    for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++) PMPI_Info_set(info, keys[i], "true");
+    PMPI_Info_set(info, "mpi_logical16_supported", "false");
+    PMPI_Info_set(info, "mpi_real2_supported", "false");
+    PMPI_Info_set(info, "mpi_complex4_supported", "false");
 }
 
 /* Other libraries of the ABI may have set both themselves, and take it for an error to be told again. */
 static int knows_sizes(void)
 {
     MPI_Info known = MPI_INFO_NULL;
-    if (MPI_Abi_get_fortran_info(&known) != MPI_SUCCESS || known == MPI_INFO_NULL) return 0;
-    MPI_Info_free(&known);
+    if (PMPI_Abi_get_fortran_info(&known) != MPI_SUCCESS || known == MPI_INFO_NULL) return 0;
+    PMPI_Info_free(&known);
     return 1;
 }
 
 static void tell_sizes(void)
 {
     MPI_Info info;
-    if (MPI_Info_create(&info) != MPI_SUCCESS) return;
+    if (PMPI_Info_create(&info) != MPI_SUCCESS) return;
     tell_number(info, "mpi_logical_size", sizeof(MPI_Fint));
     tell_number(info, "mpi_integer_size", sizeof(MPI_Fint));
     tell_number(info, "mpi_real_size", sizeof(float));
     tell_number(info, "mpi_double_precision_size", sizeof(double));
     tell_supported(info);
-    MPI_Abi_set_fortran_info(info);
-    MPI_Info_free(&info);
+    PMPI_Abi_set_fortran_info(info);
+    PMPI_Info_free(&info);
 }
 
 static int knows_logicals(void)
 {
     MPI_Fint yes, no;
     int known = 0;
-    return MPI_Abi_get_fortran_booleans(sizeof yes, &yes, &no, &known) == MPI_SUCCESS && known;
+    return PMPI_Abi_get_fortran_booleans(sizeof yes, &yes, &no, &known) == MPI_SUCCESS && known;
 }
 
 static void tell_logicals(void)
 {
     MPI_Fint yes = 1, no = 0;
-    MPI_Abi_set_fortran_booleans(sizeof yes, &yes, &no);
+    PMPI_Abi_set_fortran_booleans(sizeof yes, &yes, &no);
 }
 
 /*
- * Once, when a Fortran program has started MPI. .FALSE. is 0 with every compiler, and 1 is read as .TRUE. by those that
- * store -1. A library that has been told otherwise before keeps what it knows.
+ * Once, at the latest when a Fortran program has started MPI. .FALSE. is 0 with every compiler, and 1 is read as
+ * .TRUE. by those that store -1. A library that has been told otherwise before keeps what it knows.
  */
 void tell_of_fortran(void)
 {
@@ -116,6 +116,14 @@ void tell_of_fortran(void)
     if (!knows_sizes()) tell_sizes();
     if (!knows_logicals()) tell_logicals();
 }
+
+/* Tern's library takes it before MPI_Init, too. So it is known where C starts MPI. */
+#ifndef TERN_FOREIGN
+__attribute__((constructor)) static void tell_early(void)
+{
+    if (tern_datatype_is_ready != NULL) tell_of_fortran();
+}
+#endif
 
 ENTRY(init, Out ierror)
 {

@@ -23,6 +23,7 @@ main() {
     fatal_errors
     another_compiler
     two_languages
+    started_by_c
     profiling
     plugins
     no_libgfortran
@@ -371,6 +372,29 @@ FORTRAN
     that "a C function beside Fortran is compiled" "$prefix/bin/mpicc" -Wall -Werror -c "$work/side.c" -o "$work/side.o"
     that "and linked" "$prefix/bin/mpifort" -o "$work/both" "$work/main.f90" "$work/side.o"
     that "both see the same" "$prefix/bin/mpirun" --timeout 20 -n 1 "$work/both"
+}
+
+# Section 20.5: what is known of Fortran does not depend on who starts MPI.
+started_by_c() {
+    printf 'subroutine part()\nend subroutine part\n' >"$work/part.f90"
+    cat >"$work/starts.c" <<'C'
+#include <mpi.h>
+#include <stddef.h>
+void part_(void);
+int main(void)
+{
+    MPI_Info info;
+    MPI_Init(NULL, NULL);
+    part_();
+    if (MPI_Abi_get_fortran_info(&info) != MPI_SUCCESS || info == MPI_INFO_NULL) MPI_Abort(MPI_COMM_WORLD, 1);
+    MPI_Info_free(&info);
+    return MPI_Finalize();
+}
+C
+    that "a C main program is compiled" "$prefix/bin/mpicc" -c "$work/starts.c" -o "$work/starts.o"
+    # The linker must not leave out a library that this little program does not call.
+    that "and linked with Fortran" "$prefix/bin/mpifort" -Wl,--no-as-needed -o "$work/starts" "$work/part.f90" "$work/starts.o"
+    that "it knows of Fortran" "$prefix/bin/mpirun" --timeout 20 -n 1 "$work/starts"
 }
 
 # ------------------------------------------------------------ a tool defines a name and calls the one with a P (19.1.5)
