@@ -145,6 +145,21 @@ static inline Whole whole_inout(Choice buffer)
     return whole_of(buffer, 1);
 }
 
+/* How often a buffer holds what a count says: once, or for each rank that takes part. */
+typedef enum { ONE, EACH } Times;
+
+/* An error where a copy is shorter than that: beyond it is the memory of others. */
+void whole_check(Whole *whole, MPI_Count count, MPI_Datatype type, Times times, const Call *call);
+
+ALWAYS_INLINE Whole whole_checked(Whole whole, MPI_Count count, In type, Times times, Call call)
+{
+    if (whole.copy != NULL) whole_check(&whole, count, Type(type), times, &call);
+    return whole;
+}
+
+#define whole_in_of(buffer, count, type, times) whole_checked(whole_in(buffer), count, type, times, THIS_CALL)
+#define whole_inout_of(buffer, count, type, times) whole_checked(whole_inout(buffer), count, type, times, THIS_CALL)
+
 /* Gives a copy to the request that uses it; completion.c puts it back and frees it. */
 void pend(MPI_Request request, const Whole *whole, int persistent);
 

@@ -32,6 +32,31 @@ Whole whole_copy(Choice buffer, int back)
     return whole;
 }
 
+/* How many ranks a rank's count stands for: of the other group, if there are two. */
+static MPI_Count ranks_of(MPI_Comm comm)
+{
+    int between = 0, n = 1;
+    if (comm == MPI_COMM_NULL) return n;
+    PMPI_Comm_test_inter(comm, &between);
+    if (between)
+        PMPI_Comm_remote_size(comm, &n);
+    else
+        PMPI_Comm_size(comm, &n);
+    return n;
+}
+
+void whole_check(Whole *whole, MPI_Count count, MPI_Datatype type, Times times, const Call *call)
+{
+    MPI_Count lb, extent, true_lb, true_extent;
+    if (count <= 0 || type == MPI_DATATYPE_NULL || !is_ready(type)) return;
+    PMPI_Type_get_extent_c(type, &lb, &extent);
+    PMPI_Type_get_true_extent_c(type, &true_lb, &true_extent);
+    MPI_Count all = times == EACH ? count * ranks_of(Comm(call->comm)) : count;
+    if (extent < 0 || true_lb + true_extent + (all - 1) * extent <= (MPI_Count)section_bytes(whole->section)) return;
+    whole->code = section_error(call, "%lld of this datatype do not fit into the %zu bytes of the strided section",
+        (long long)all, section_bytes(whole->section));
+}
+
 void whole_back(Whole whole)
 {
     if (whole.back) put(whole.section, whole.copy);

@@ -1,5 +1,5 @@
 ! Section 19.1.12: sections that a request needs a copy of, where an operation fails, where it is only asked about, and where a
-! buffer is not allocated; and whose error handler hears of a wrong section.
+! buffer is not allocated; wrong sections, and whose error handler hears of them.
 ! ranks: 1 2 4
 ! fortran: mpi f08
 #include "check.inc"
@@ -20,6 +20,7 @@ program copies
    call asked_about_several()
    call dirty_the_stack()
    call not_allocated()
+   call too_short()
    call handler_of_communicator()
    call handler_of_window()
    call handler_of_file()
@@ -184,6 +185,33 @@ contains
       call MPI_Scatter(all_of_it, 2, MPI_DOUBLE_PRECISION, mine, 2, MPI_DOUBLE_PRECISION, 0, MPI_COMM_WORLD, error)
       call check(abs(mine(1) - rank) < 1d-9, 'Scatter with nothing allocated elsewhere')
    end subroutine not_allocated
+
+   ! A count that goes beyond a section would go beyond its copy.
+   subroutine too_short()
+      HANDLE(MPI_Comm) :: comm
+      HANDLE(MPI_Request) :: request
+      integer, asynchronous :: x(20), y(20)
+      integer :: many(10 * ranks), class, code
+      x = 1
+      y = 2
+      many = 3
+      call MPI_Comm_dup(MPI_COMM_WORLD, comm, error)
+      call MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN, error)
+      call MPI_Allreduce(x, y(1:20:2), 20, MPI_INTEGER, MPI_SUM, comm, code)
+      call MPI_Error_class(code, class, error)
+      call check_equal(class, MPI_ERR_BUFFER, 'Allreduce into a section that is too short')
+      call MPI_Iscan(x(1:20:2), y, 11, MPI_INTEGER, MPI_SUM, comm, request, code)
+      call MPI_Error_class(code, class, error)
+      call check_equal(class, MPI_ERR_BUFFER, 'Iscan of a section that is too short')
+      call MPI_Allgather(x, 10 / ranks + 1, MPI_INTEGER, y(1:20:2), 10 / ranks + 1, MPI_INTEGER, comm, code)
+      call MPI_Error_class(code, class, error)
+      call check_equal(class, MPI_ERR_BUFFER, 'Allgather into a section that is too short')
+      call check(all(y == 2), 'nothing is written')
+      call MPI_Alltoall(many, 10 / ranks, MPI_INTEGER, y(1:20:2), 10 / ranks, MPI_INTEGER, comm, code)
+      call check_equal(code, MPI_SUCCESS, 'one that fits')
+      call check(all(y(1:2 * ranks * (10 / ranks):2) == 3) .and. all(y(2:20:2) == 2), 'what comes into it')
+      call MPI_Comm_free(comm, error)
+   end subroutine too_short
 
    ! The world's handler would end the job.
    subroutine handler_of_communicator()
