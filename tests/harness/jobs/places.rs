@@ -20,6 +20,7 @@ pub(super) const TESTS: &[Test] = &[
     Test { name: "no /dev/shm", run: no_shared_memory_folder },
     Test { name: "few descriptors for mpirun", run: few_descriptors },
     Test { name: "few descriptors for ranks", run: few_descriptors_in_ranks },
+    Test { name: "few descriptors and windows", run: few_descriptors_and_windows },
     Test { name: "a connection to each of more ranks than descriptors", run: few_descriptors_for_peers },
     Test { name: "limited length of files", run: short_files },
     Test { name: "16 ranks on two cores", run: two_cores },
@@ -206,6 +207,15 @@ fn few_descriptors_in_ranks(jobs: &Jobs<'_>) -> Verdict {
     for limit in ["3", "5", "8", "16"] {
         works_or_says_so(&jobs.run_job(4, &["descriptors", limit])?)?;
     }
+    passed()
+}
+
+/// The memory that windows share is a descriptor of each rank, whose number is high where the limit allows that.
+fn few_descriptors_and_windows(jobs: &Jobs<'_>) -> Verdict {
+    let script = "ulimit -n 64; exec \"$@\"";
+    let mut command = jobs.mpirun(3);
+    command.args(["sh", "-c", script, "-"]).arg(jobs.conformance("rma_windows")?);
+    expect_code(&run_command(&mut command)?, 0)?;
     passed()
 }
 

@@ -7,7 +7,9 @@ use std::os::unix::fs::MetadataExt;
 use super::segment::{FarBell, Segment, stat};
 
 /// Descriptors from here on are out of the way of programs that count on low numbers.
-pub(crate) const FD_MIN: i32 = 100;
+const FD_MIN: i32 = 100;
+/// Numbers of standard input, output and error are below.
+const STANDARD_FDS: i32 = 3;
 
 /// A memory file of a process, as other processes of the host find it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -52,17 +54,36 @@ impl FileOf {
 
 /// A new memory file, empty.
 pub fn memory_file() -> io::Result<OwnedFd> {
+    let flags = libc::MFD_CLOEXEC | libc::MFD_ALLOW_SEALING;
+    // A site may refuse memory files that could be run as programs (vm.memfd_noexec). A kernel before 6.3 does not know the difference.
+    let low = match create(flags | libc::MFD_NOEXEC_SEAL) {
+        Err(error) if error.raw_os_error() == Some(libc::EINVAL) => create(flags)?,
+        made => made?,
+    };
+    Ok(out_of_the_way(&low).unwrap_or(low))
+}
+
+fn create(flags: u32) -> io::Result<OwnedFd> {
     // SAFETY: the name is a C string.
-    let fd = unsafe { libc::memfd_create(c"tern".as_ptr(), libc::MFD_CLOEXEC | libc::MFD_ALLOW_SEALING) };
+    owned(unsafe { libc::memfd_create(c"tern".as_ptr(), flags) })
+}
+
+/// A copy of a descriptor, with a high number where the limit on descriptors leaves room for one.
+pub(crate) fn out_of_the_way(fd: &OwnedFd) -> io::Result<OwnedFd> {
+    // SAFETY: a plain system call on an open descriptor.
+    let copy = |least: i32| owned(unsafe { libc::fcntl(fd.as_raw_fd(), libc::F_DUPFD_CLOEXEC, least) });
+    copy(FD_MIN).or_else(|_| copy(STANDARD_FDS)).map_err(|error| match error.raw_os_error() {
+        Some(libc::EMFILE | libc::EINVAL) => io::Error::new(error.kind(), format!("{error}: see ulimit -n")),
+        _ => error,
+    })
+}
+
+fn owned(fd: i32) -> io::Result<OwnedFd> {
     if fd < 0 {
         return Err(io::Error::last_os_error());
     }
     // SAFETY: the descriptor is new and nobody else's.
-    let low = unsafe { OwnedFd::from_raw_fd(fd) };
-    // SAFETY: a plain system call on an open descriptor.
-    let high = unsafe { libc::fcntl(low.as_raw_fd(), libc::F_DUPFD_CLOEXEC, FD_MIN) };
-    // SAFETY: as above.
-    if high < 0 { Ok(low) } else { Ok(unsafe { OwnedFd::from_raw_fd(high) }) }
+    Ok(unsafe { OwnedFd::from_raw_fd(fd) })
 }
 
 /// Where a process sleeps, in the memory file of its own world.
@@ -109,6 +130,32 @@ mod tests {
         assert!(FileOf { inode: own.inode ^ 1, ..own }.open().is_err());
         assert!(FileOf { fd: 1 << 30, ..own }.open().is_err());
         assert!(FileOf { pid: 0, ..own }.open().is_err());
+    }
+
+    /// The limit on descriptors is the process's, and other tests open theirs meanwhile: a child has a limit of its own.
+    #[test]
+    fn a_low_limit_leaves_low_numbers() {
+        let fd = memory_file().unwrap();
+        // SAFETY: the child makes system calls alone, and ends.
+        let child = unsafe { libc::fork() };
+        if child == 0 {
+            let set = |most| {
+                let limit = libc::rlimit { rlim_cur: most, rlim_max: most };
+                // SAFETY: the limit lives during the call.
+                unsafe { libc::setrlimit(libc::RLIMIT_NOFILE, &limit) };
+            };
+            set(FD_MIN as libc::rlim_t);
+            let low =
+                out_of_the_way(&fd).is_ok_and(|copy| (STANDARD_FDS..FD_MIN).contains(&copy.as_raw_fd()));
+            set(0);
+            let none = out_of_the_way(&fd).is_err();
+            // SAFETY: nothing of the parent's is touched.
+            unsafe { libc::_exit(i32::from(!(low && none))) };
+        }
+        let mut status = -1;
+        // SAFETY: the status is stored during the call.
+        assert_eq!(unsafe { libc::waitpid(child, &mut status, 0) }, child);
+        assert_eq!(status, 0);
     }
 
     #[test]

@@ -5,12 +5,12 @@
 
 use std::collections::VecDeque;
 use std::io;
-use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+use std::os::fd::{AsRawFd, OwnedFd};
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
-use super::abroad::{FD_MIN, FileOf};
+use super::abroad::{FileOf, out_of_the_way};
 use super::first_page::RESERVED_AT;
 use super::segment::{map_aligned, map_range, stat, within_file_limit};
 use crate::limits::{MEMORY_GROWTH_BYTES, PAGE_BYTES, RELEASED_BYTES_MAX, RELEASED_RANGES_MAX};
@@ -136,13 +136,7 @@ fn whole_pages(bytes: usize) -> io::Result<usize> {
 
 impl MemoryFile {
     fn new(fd: &OwnedFd) -> io::Result<MemoryFile> {
-        // SAFETY: a plain system call on an open descriptor.
-        let own = unsafe { libc::fcntl(fd.as_raw_fd(), libc::F_DUPFD_CLOEXEC, FD_MIN) };
-        if own < 0 {
-            return Err(io::Error::last_os_error());
-        }
-        // SAFETY: the descriptor is new and nobody else's.
-        let fd = unsafe { OwnedFd::from_raw_fd(own) };
+        let fd = out_of_the_way(fd)?;
         let name = name_of(&fd)?;
         Ok(MemoryFile {
             fd,
@@ -352,6 +346,7 @@ impl Drop for SharedRange {
 #[cfg(all(test, not(loom)))]
 mod tests {
     use super::*;
+    use std::os::fd::FromRawFd;
 
     fn file() -> OwnedFd {
         // SAFETY: the name is a C string; the descriptor is new.
