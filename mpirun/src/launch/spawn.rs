@@ -12,7 +12,8 @@ use rustix::io::{DupFlags, Errno, FdFlags, dup3, fcntl_dupfd_cloexec, fcntl_setf
 use rustix::net::{AddressFamily, SocketFlags, SocketType, socketpair};
 use rustix::pipe::{PipeFlags, pipe_with};
 use rustix::process::{
-    Pid, Resource, Rlimit, Signal, WaitId, WaitIdOptions, getrlimit, kill_process_group, setrlimit, waitid,
+    Pid, Resource, Rlimit, Signal, WaitId, WaitIdOptions, WaitOptions, getrlimit, kill_process_group,
+    setrlimit, test_kill_process, waitid, waitpid,
 };
 use tern_job::JobSecret;
 use tern_job::descriptor::{DESCRIPTOR_VARIABLE, FdName, JobDescriptor};
@@ -58,6 +59,8 @@ pub(crate) struct Rank {
     pub pmi: Option<OwnedFd>,
     /// How it ended.
     pub end: Option<End>,
+    /// It may still run.
+    is_given_up: bool,
 }
 
 impl Rank {
@@ -88,16 +91,31 @@ impl Rank {
         let _ = kill_process_group(self.group(), signal);
     }
 
+    /// Whether the process has become another user, whom this one may send no signals.
+    pub(crate) fn is_out_of_reach(&self) -> bool {
+        test_kill_process(self.process_id()) == Err(Errno::PERM)
+    }
+
     /// Looks how the process has ended, once [`Rank::process`] is readable. It is not reaped: while it is a zombie, its number cannot
     /// become that of another process group, which `mpirun` would then kill for its own.
     pub(crate) fn look_for_end(&mut self) -> Option<End> {
-        self.end = Some(end_of(self.process_id())?);
+        if self.is_given_up {
+            return None;
+        }
+        self.end = Some(self.end.or_else(|| end_of(self.process_id()))?);
         self.end
+    }
+
+    /// Nobody waits any more for a process that this one may not kill. It has ended for the job.
+    pub(crate) fn give_up(&mut self) {
+        (self.end, self.is_given_up) = (Some(End::Unseen), true);
     }
 
     /// Lets the kernel forget the process.
     pub(crate) fn reap(&mut self) {
-        let _ = self.child.wait();
+        if !self.is_given_up {
+            let _ = self.child.wait();
+        }
     }
 }
 
@@ -108,8 +126,18 @@ fn end_of(process: Pid) -> Option<End> {
         Ok(status) => status?,
         // It is gone, and to look again would tell no more.
         Err(Errno::CHILD) => return Some(End::Unseen),
-        Err(_) => return None,
+        Err(_) => return end_by_reaping(process),
     };
+    Some(match (status.exit_status(), status.terminating_signal()) {
+        (Some(status), _) => End::Exited(status),
+        (None, signal) => End::Killed(signal.unwrap_or_default()),
+    })
+}
+
+/// The same by an older call, where a filter of system calls refuses the other. The kernel forgets the process.
+fn end_by_reaping(process: Pid) -> Option<End> {
+    let Ok(status) = waitpid(Some(process), WaitOptions::NOHANG) else { return Some(End::Unseen) };
+    let (_, status) = status?;
     Some(match (status.exit_status(), status.terminating_signal()) {
         (Some(status), _) => End::Exited(status),
         (None, signal) => End::Killed(signal.unwrap_or_default()),
@@ -209,6 +237,7 @@ impl Starter<'_> {
             answers,
             pmi,
             end: None,
+            is_given_up: false,
         })
     }
 
@@ -387,8 +416,11 @@ fn raise_descriptor_limit(size: u32) -> Result<Option<RaisedLimit>, Refusal> {
 
 /// Kills ranks that have been started.
 pub(crate) fn end_all(ranks: &mut [Rank]) {
-    for rank in ranks.iter() {
+    for rank in ranks.iter_mut() {
         rank.signal(Signal::KILL);
+        if rank.is_out_of_reach() {
+            rank.give_up();
+        }
     }
     for rank in ranks.iter_mut() {
         rank.reap();
@@ -467,6 +499,19 @@ fn cannot_start(rank: u32, app: &App, error: &io::Error) -> Refusal {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_older_call_tells_the_end_too() {
+        let mut child =
+            Command::new("sh").args(["-c", "read word; exit 3"]).stdin(Stdio::piped()).spawn().unwrap();
+        let process = Pid::from_child(&child);
+        assert_eq!(end_by_reaping(process), None);
+        drop(child.stdin.take());
+        let _ = waitid(WaitId::Pid(process), WaitIdOptions::EXITED | WaitIdOptions::NOWAIT);
+        assert_eq!(end_by_reaping(process), Some(End::Exited(3)));
+        assert_eq!(end_by_reaping(process), Some(End::Unseen));
+        assert!(child.wait().is_err());
+    }
 
     #[test]
     fn a_child_that_nobody_remembers_has_ended() {

@@ -383,6 +383,8 @@ impl JobSupervisor {
         while let Some(timer) = self.timers.take(now) {
             self.on_timer(timer, now);
         }
+        // Whoever cannot be killed has ended for this job, and nothing else tells of it.
+        self.take_events();
         if self.asking.as_ref().is_some_and(|asking| now >= asking.until) {
             self.report();
         }

@@ -244,6 +244,9 @@ impl NodeSupervisor {
                 if let Some(signal) = Signal::from_named_raw(number) {
                     self.signal(signal);
                 }
+                if number == Signal::KILL.as_raw() {
+                    self.give_up_others();
+                }
                 self.children.broadcast(&order);
             }
             Down::Report => {
@@ -288,6 +291,25 @@ impl NodeSupervisor {
     /// Sends a signal to what has stayed in the ranks' process groups.
     fn signal_groups(&self, signal: Signal) {
         self.ranks.iter().for_each(|rank| rank.signal(signal));
+    }
+
+    /// Waits no longer for ranks that have become another user and may not be killed. When this process ends, those that use MPI learn
+    /// it by their lifelines.
+    fn give_up_others(&mut self) {
+        for index in 0..self.ranks.len() {
+            let rank = &mut self.ranks[index];
+            if rank.end.is_some() || !rank.is_out_of_reach() || rank.look_for_end().is_some() {
+                continue;
+            }
+            rank.give_up();
+            let (number, pid) = (rank.number, rank.pid());
+            self.poller.remove(&rank.process);
+            self.events.push(Up::Say(format!(
+                "rank {number} (process {pid} on {}) cannot be killed, since it has become another user: it may still run",
+                own_name()
+            )));
+            self.tell_end(index, End::Unseen);
+        }
     }
 
     fn bury_orphans(&mut self) {

@@ -2,6 +2,7 @@
 //! says what is missing; it never hangs.
 
 use std::ffi::OsStr;
+use std::os::unix::fs::MetadataExt;
 use std::path::PathBuf;
 use std::process::Command;
 
@@ -20,6 +21,7 @@ pub(super) const TESTS: &[Test] = &[
     Test { name: "no /proc", run: no_proc },
     Test { name: "an empty /dev", run: empty_dev },
     Test { name: "ranks that become another user", run: other_user },
+    Test { name: "a rank that may not be killed", run: not_to_be_killed },
 ];
 
 const ROUTES: [&str; 2] = ["shm", "tcp"];
@@ -27,8 +29,9 @@ const ERRORS: [&str; 2] = ["EPERM", "ENOSYS"];
 
 /// Calls by which a process waits, each with what `mpirun` says of it: nothing where it does without. `epoll_wait` has another name on
 /// some processors. (`poll` is not among them: Rust's own start needs it.)
-const WAITS: [(&str, Option<&str>); 3] = [
+const WAITS: [(&str, Option<&str>); 4] = [
     ("ppoll", None),
+    ("waitid", None),
     ("epoll_pwait2", None),
     ("epoll_wait,epoll_pwait,epoll_pwait2", Some("mpirun: cannot wait: epoll_wait: ")),
 ];
@@ -185,5 +188,36 @@ fn other_user(jobs: &Jobs<'_>) -> Verdict {
         command.env("TERN_TRANSPORT", route).arg(wrapped.get_program()).args(wrapped.get_args());
         expect_code(&run_command(&mut command)?, 0)?;
     }
+    passed()
+}
+
+/// A rank that has become root, as programs of some graphical systems do, while `mpirun` is another user's.
+fn not_to_be_killed(jobs: &Jobs<'_>) -> Verdict {
+    if !rustix::process::geteuid().is_root() {
+        return skip("needs root to become another user");
+    }
+    if !is_reachable(&jobs.options.mpirun())? {
+        return skip("another user cannot reach the build folder");
+    }
+    let folder = std::env::temp_dir().join(format!("tern-root-{}", std::process::id()));
+    let became_root = folder.join("became-root");
+    // Rank 1 becomes root by a copy of setpriv that may, and rank 0 fails then.
+    let prepare = "mkdir -m 777 $1 && cp $(command -v setpriv) $1/root && chmod 4755 $1/root";
+    let prepared = run_command(Command::new("sh").args(["-c", prepare, "-"]).arg(&folder))?;
+    expect_code(&prepared, 0)?;
+    let script = "if [ $PMI_RANK = 1 ]; then exec $1/root --ruid 0 sh -c ': >$0/became-root; exec sleep 20' $1; fi; \
+                  for i in $(seq 100); do [ -e $1/became-root ] && exit 4; sleep 0.1; done; exit 5";
+    let wrapped = as_nobody(&jobs.options.mpirun());
+    let mut command = Command::new(wrapped.get_program());
+    command.args(wrapped.get_args()).args(["-n", "2", "sh", "-c", script, "-"]).arg(&folder);
+    let outcome = run_command(&mut command);
+    let is_root = std::fs::metadata(&became_root).is_ok_and(|found| found.uid() == 0);
+    let _ = std::fs::remove_dir_all(&folder);
+    if !is_root {
+        return skip("the folder for temporary files keeps programs from becoming root");
+    }
+    let outcome = outcome?;
+    expect_code(&outcome, 4)?;
+    expect_said(&outcome, &["rank 1 (process ", "cannot be killed, since it has become another user"])?;
     passed()
 }
