@@ -31,6 +31,7 @@ static const struct { const char *name; unsigned number; } calls[] = {
     {"epoll_pwait2", 441},
     {"futex_waitv", 449},
     {"fchmodat2", 452},
+    {"madvise", SYS_madvise},
     {"waitid", SYS_waitid},
     {"memfd_create", SYS_memfd_create},
 };

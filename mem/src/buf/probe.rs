@@ -112,7 +112,7 @@ fn is_present(piece: &IoVec, writes: bool) -> bool {
     })
 }
 
-/// Whether the pages could be made present, where the kernel knows how to.
+/// Whether the pages could be made present, where the kernel knows how to and may.
 fn populate(piece: &IoVec, writes: bool) -> Option<bool> {
     let first = piece.base & !(PAGE_BYTES - 1);
     let Some(end) = piece.base.checked_add(piece.len) else { return Some(false) };
@@ -122,7 +122,9 @@ fn populate(piece: &IoVec, writes: bool) -> Option<bool> {
     if unsafe { libc::madvise(page, end - first, advice) } == 0 {
         return Some(true);
     }
-    (io::Error::last_os_error().raw_os_error() != Some(libc::EINVAL)).then_some(false)
+    // Whatever else is refused says nothing of the memory: a kernel that is too old, or a filter of system calls.
+    let bad = [libc::ENOMEM, libc::EFAULT, libc::EHWPOISON].map(Some);
+    bad.contains(&io::Error::last_os_error().raw_os_error()).then_some(false)
 }
 
 /// Whether the kernel refuses to make pages present where there is nothing. The emulator qemu refuses nothing.

@@ -22,6 +22,7 @@ pub(super) const TESTS: &[Test] = &[
     Test { name: "an empty /dev", run: empty_dev },
     Test { name: "ranks that become another user", run: other_user },
     Test { name: "a rank that may not be killed", run: not_to_be_killed },
+    Test { name: "windows where the kernel tells little of memory", run: no_advice },
 ];
 
 const ROUTES: [&str; 2] = ["shm", "tcp"];
@@ -219,5 +220,20 @@ fn not_to_be_killed(jobs: &Jobs<'_>) -> Verdict {
     let outcome = outcome?;
     expect_code(&outcome, 4)?;
     expect_said(&outcome, &["rank 1 (process ", "cannot be killed, since it has become another user"])?;
+    passed()
+}
+
+/// Whether memory is there is then asked in another way.
+fn no_advice(jobs: &Jobs<'_>) -> Verdict {
+    let (filter, program) = (filter(jobs)?, jobs.conformance("rma_windows")?);
+    for error in ERRORS {
+        let mut command = jobs.mpirun(2);
+        command.env("TERN_WINDOWS", "messages").arg(&filter).args([error, "madvise"]).arg(&program);
+        let outcome = run_command(&mut command)?;
+        if has_no_filter(&outcome) {
+            return skip("this kernel allows no filter");
+        }
+        expect_code(&outcome, 0)?;
+    }
     passed()
 }
