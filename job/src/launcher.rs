@@ -106,6 +106,7 @@ impl Launcher {
         {
             client.notify("cmd=finalize");
         }
+        names::forget_own();
     }
 
     /// Makes a port known under the name of a service.

@@ -8,6 +8,7 @@ use std::fs::{self, DirBuilder, OpenOptions};
 use std::io::{self, Write};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use rustix::process::getuid;
 
@@ -17,11 +18,16 @@ use crate::procfs::ProcessStat;
 /// Names the directory, on a file system that hosts share.
 pub const VARIABLE: &str = "TERN_NAMES";
 
+/// This process has published a name.
+static PUBLISHED: AtomicBool = AtomicBool::new(false);
+
 const HEAD: &str = "tern name 2";
 
 /// Makes a port known, as long as a process lives. An error if somebody else's has the name.
 pub fn publish(service: &str, port: &str, owner: u32) -> io::Result<()> {
-    publish_in(&directory()?, service, port, owner)
+    publish_in(&directory()?, service, port, owner)?;
+    PUBLISHED.store(true, Ordering::Relaxed);
+    Ok(())
 }
 
 /// Takes a name back.
@@ -34,9 +40,16 @@ pub fn lookup(service: &str) -> io::Result<Option<String>> {
     Ok(read(&file(&directory()?, service), service).map(|entry| entry.port))
 }
 
-/// A process has ended: its names are gone.
-pub fn forget(owner: u32) {
-    let Ok(directory) = directory() else { return };
+/// Names that this process has published, and not taken back, are gone: its job ends.
+pub fn forget_own() {
+    if PUBLISHED.swap(false, Ordering::Relaxed)
+        && let Ok(directory) = directory()
+    {
+        forget_in(&directory, std::process::id());
+    }
+}
+
+fn forget_in(directory: &Path, owner: u32) {
     let Ok(files) = fs::read_dir(directory) else { return };
     for path in files.flatten().map(|file| file.path()) {
         let text = fs::read_to_string(&path).unwrap_or_default();
@@ -203,6 +216,20 @@ mod tests {
         );
         unpublish_in(&directory, "s", "p").unwrap();
         assert!(read(&path, "s").is_none());
+        fs::remove_dir_all(directory).unwrap();
+    }
+
+    #[test]
+    fn names_go_with_their_owner_alone() {
+        let directory = fresh("forgotten");
+        let mut child =
+            std::process::Command::new("cat").stdin(std::process::Stdio::piped()).spawn().unwrap();
+        publish_in(&directory, "s", "p", child.id()).unwrap();
+        publish_in(&directory, "t", "q", std::process::id()).unwrap();
+        forget_in(&directory, child.id());
+        assert!(!file(&directory, "s").exists() && file(&directory, "t").exists());
+        child.kill().unwrap();
+        child.wait().unwrap();
         fs::remove_dir_all(directory).unwrap();
     }
 

@@ -5,6 +5,7 @@
  *   worlds call NAME [stay]              connects to it; with `stay`, sits then
  *   worlds open                          opens a port, says its name, and accepts once
  *   worlds own                           opens a port, says its name, and sits computing
+ *   worlds publish NAME                  opens a port, makes it known, and ends
  *   worlds knock PORT                    connects to it
  */
 #include <mpi.h>
@@ -65,7 +66,7 @@ static void serve(const char *name, int turns)
         fflush(stdout);
         MPI_Comm_disconnect(&inter);
     }
-    if (rank == 0) {
+    if (rank == 0 && turns >= 0) {
         MPI_Unpublish_name(name, MPI_INFO_NULL, port);
         MPI_Close_port(port);
     }
@@ -120,6 +121,7 @@ int main(int argc, char **argv)
     const char *what = argc > 1 ? argv[1] : "";
     if (strcmp(what, "start") == 0) start(argc, argv, parent);
     if (strcmp(what, "serve") == 0) serve(argv[2], atoi(argv[3]));
+    if (strcmp(what, "publish") == 0) serve(argv[2], -1);
     if (strcmp(what, "call") == 0) call(argv[2], argc > 3, argc, argv);
     if (strcmp(what, "open") == 0) open_port(0, argc, argv);
     if (strcmp(what, "own") == 0) open_port(1, argc, argv);

@@ -3,6 +3,7 @@
 use std::os::fd::OwnedFd;
 
 use rustix::io::fcntl_dupfd_cloexec;
+use tern_job::names::forget_own;
 
 use crate::poller::{PollToken, Poller};
 use crate::serve::names;
@@ -19,7 +20,9 @@ const ALONE: u32 = 0;
 pub(crate) fn serve() -> Result<u8, Refusal> {
     let _ = rustix::thread::set_name(c"tern-hub");
     adopt_orphans();
-    Hub::new()?.run()
+    let status = Hub::new()?.run();
+    forget_own();
+    status
 }
 
 struct Hub {

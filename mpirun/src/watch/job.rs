@@ -9,6 +9,7 @@ use rustix::io::Errno;
 use rustix::process::{Signal, getpid, kill_process};
 use signal_hook::consts::{SIGCONT, SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGTSTP, SIGUSR1};
 use tern_job::job::fresh_secret;
+use tern_job::names::forget_own;
 use tern_job::status_page::RankState;
 
 use questions::{Asking, Looking};
@@ -92,6 +93,7 @@ fn run_for(mut plan: JobPlan, mut superior: Option<Superior>) -> Result<u8, Refu
         let _ = supervisor.outputs.flush(&supervisor.node.poller);
     }
     supervisor.node.disband();
+    forget_own();
     status
 }
 

@@ -25,6 +25,7 @@ pub(super) const TESTS: &[Test] = &[
     Test { name: "worlds: of one that nobody has launched", run: alone },
     Test { name: "worlds: two jobs meet", run: meet },
     Test { name: "worlds: two jobs that are connected end together", run: end_together },
+    Test { name: "worlds: names go with their job", run: names_go },
     Test { name: "worlds: strangers at a port", run: strangers },
     Test { name: "worlds: whose port it was is killed", run: owner_killed },
 ];
@@ -185,6 +186,24 @@ fn meet(jobs: &Jobs<'_>) -> Verdict {
     for sum in ["served 60", "served 10"] {
         expect(outcome.stdout.contains(sum), sum, &outcome)?;
     }
+    passed()
+}
+
+/// Of jobs, and of a process that nobody has launched.
+fn names_go(jobs: &Jobs<'_>) -> Verdict {
+    let (program, service) = (jobs.worlds()?, service());
+    let names = std::env::temp_dir().join(format!("tern-names-{}", std::process::id()));
+    for mut publisher in [jobs.mpirun(2), Command::new(&program)] {
+        if publisher.get_args().next().is_some() {
+            publisher.arg(&program);
+        }
+        let outcome =
+            super::common::run_command(publisher.args(["publish", &service]).env("TERN_NAMES", &names))?;
+        expect_code(&outcome, 0)?;
+        let left = std::fs::read_dir(&names).map_err(|error| error.to_string())?.count();
+        expect(left == 0, "no name is left", &outcome)?;
+    }
+    std::fs::remove_dir_all(names).map_err(|error| error.to_string())?;
     passed()
 }
 
