@@ -161,7 +161,7 @@ fn notice(bytes: &[u8]) {
         }
         Some(Notice::Ask { wanted, .. }) => assert!(wanted.len() <= NOTICE_BYTES / 4),
         Some(Notice::Abort(abort)) => assert!(abort.message.len() <= 3 * NOTICE_BYTES),
-        None => {}
+        Some(Notice::Finalized { .. }) | None => {}
     }
 }
 
@@ -173,6 +173,7 @@ fn notices() -> Vec<Vec<u8>> {
         Notice::Ask { rank: 1, wanted: vec![2, 3] },
         Notice::Tell { rank: 1, text: "text".into() },
         Notice::Numbers { rank: 1, text: "a 1".into() },
+        Notice::Finalized { rank: 1 },
     ];
     all.iter().map(|notice| notice.encode()[..40].to_vec()).collect()
 }

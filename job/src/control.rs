@@ -17,6 +17,7 @@ const PUBLISH: u16 = 2;
 const ASK: u16 = 3;
 const TELL: u16 = 4;
 const NUMBERS: u16 = 5;
+const FINALIZED: u16 = 6;
 
 /// What a rank tells its launcher.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -51,6 +52,11 @@ pub enum Notice<'a> {
         /// The lines.
         text: Cow<'a, str>,
     },
+    /// It uses MPI no more, and cannot say so on the status page.
+    Finalized {
+        /// Which one.
+        rank: u32,
+    },
 }
 
 /// A rank called `MPI_Abort`, or ended the job for an error that its error handler made fatal.
@@ -75,6 +81,7 @@ impl Notice<'_> {
             Notice::Numbers { rank, text } => {
                 encode(NUMBERS, *rank, 0, clip(text, BODY_BYTES_MAX).as_bytes())
             }
+            Notice::Finalized { rank } => encode(FINALIZED, *rank, 0, &[]),
             Notice::Publish { rank, endpoint_address } => {
                 encode(PUBLISH, *rank, 0, clip_bytes(endpoint_address))
             }
@@ -98,6 +105,7 @@ impl Notice<'_> {
             ABORT => Some(Notice::Abort(AbortNotice { rank, code, message: String::from_utf8_lossy(body) })),
             TELL => Some(Notice::Tell { rank, text: String::from_utf8_lossy(body) }),
             NUMBERS => Some(Notice::Numbers { rank, text: String::from_utf8_lossy(body) }),
+            FINALIZED if body.is_empty() => Some(Notice::Finalized { rank }),
             PUBLISH if body.len() <= ENDPOINT_ADDRESS_BYTES_MAX => {
                 Some(Notice::Publish { rank, endpoint_address: body.into() })
             }
@@ -124,6 +132,7 @@ impl Notice<'_> {
                 Notice::Publish { rank, endpoint_address: endpoint_address.into_owned().into() }
             }
             Notice::Ask { rank, wanted } => Notice::Ask { rank, wanted },
+            Notice::Finalized { rank } => Notice::Finalized { rank },
             Notice::Tell { rank, text } => Notice::Tell { rank, text: text.into_owned().into() },
             Notice::Numbers { rank, text } => Notice::Numbers { rank, text: text.into_owned().into() },
         }
@@ -177,6 +186,7 @@ mod tests {
             Notice::Ask { rank: 2, wanted: (0..ASKED_AT_ONCE_MAX as u32).collect() },
             Notice::Tell { rank: 3, text: "all is well".into() },
             Notice::Numbers { rank: 3, text: "a 1\nb 2".into() },
+            Notice::Finalized { rank: 4 },
         ];
         for notice in notices {
             assert_eq!(Notice::decode(&notice.encode()), Some(notice));
@@ -189,7 +199,7 @@ mod tests {
         assert_eq!(Notice::decode(&bytes), Some(abort(&"é".repeat(BODY_BYTES_MAX / 2))));
     }
 
-    const KINDS: [u16; 5] = [ABORT, PUBLISH, ASK, TELL, NUMBERS];
+    const KINDS: [u16; 6] = [ABORT, PUBLISH, ASK, TELL, NUMBERS, FINALIZED];
 
     /// Mostly some that a notice can have.
     fn lengths() -> impl Strategy<Value = u16> {
@@ -198,7 +208,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn any_bytes_are_a_notice_or_none(start in vec(any::<u8>(), 16), kind in 0..7_u16, length in lengths()) {
+        fn any_bytes_are_a_notice_or_none(start in vec(any::<u8>(), 16), kind in 0..8_u16, length in lengths()) {
             let mut bytes = [0xa5; NOTICE_BYTES];
             bytes[..16].copy_from_slice(&start);
             bytes[..4].copy_from_slice(&MAGIC.to_le_bytes());

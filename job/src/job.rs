@@ -17,7 +17,7 @@ use crate::link::DirectoryLink;
 use crate::node_map::{self, JobSecret, NodeMap, SECRET_BYTES};
 use crate::pmi::SPAWNED_VARIABLE;
 use crate::reserved_fd::ReservedFd;
-use crate::status_page::StatusPage;
+use crate::status_page::{RankState, StatusPage};
 use crate::watch::Watch;
 
 /// The job of which this process is a rank. Its descriptors are closed on `exec`, so that no program
@@ -196,6 +196,18 @@ impl Job {
     /// Whether another program has started this one, and waits for it.
     pub fn is_spawned(&self) -> bool {
         self.control.is_some() && std::env::var(SPAWNED_VARIABLE).is_ok_and(|spawned| spawned.trim() == "1")
+    }
+
+    /// Says how far this rank has come. That it uses MPI no more must be known, so where it cannot stand on the status page, since the
+    /// program has limited its files, `mpirun` is told.
+    pub fn publish_state(&self, state: RankState) {
+        let Some(status_page) = &self.status_page else { return };
+        if status_page.try_state(state).is_err()
+            && state == RankState::Finalized
+            && let Some(JobControl::Pipe(pipe)) = &self.control
+        {
+            let _ = pipe.with(|pipe| Notice::Finalized { rank: self.rank }.send(pipe));
+        }
     }
 
     /// Whether the launcher wants to hear of the end of MPI.

@@ -19,6 +19,7 @@ pub mod job;
 pub mod launcher;
 pub mod limits;
 pub mod link;
+pub mod memory_file;
 pub mod names;
 pub mod node_map;
 pub mod pmi;

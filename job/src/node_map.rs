@@ -9,9 +9,9 @@ use std::sync::atomic::{Ordering, fence};
 
 use rustix::fs::ftruncate;
 use rustix::io::{Errno, pread, pwrite};
-use rustix::process::{Resource, getrlimit};
 
 use crate::limits::{HOSTS_MAX, RANKS_MAX};
+use crate::memory_file::within_file_limit;
 use crate::status_page::status_page_bytes;
 
 /// What only the processes of one job know.
@@ -98,13 +98,10 @@ impl NodeMap {
     }
 }
 
-/// Gives the status page of a job of `size` ranks its length, with nothing in it. Beyond the limit for files, which counts for
-/// shared memory too, the kernel would not refuse but kill (SIGXFSZ).
+/// Gives the status page of a job of `size` ranks its length, with nothing in it.
 pub fn make_room(status_page: impl AsFd, size: u32) -> Result<(), Errno> {
     let most = status_page_bytes(size) + HEADER_BYTES as u64 + u64::from(size) * RUN_BYTES as u64;
-    if getrlimit(Resource::Fsize).current.is_some_and(|limit| limit < most) {
-        return Err(Errno::FBIG);
-    }
+    within_file_limit(most)?;
     ftruncate(status_page, status_page_bytes(size))
 }
 

@@ -14,6 +14,7 @@ use rustix::io::{Result, pread, pwrite};
 
 use crate::control::clip;
 use crate::limits::{BOARD_READ_ATTEMPTS, RECORD_BYTES};
+use crate::memory_file::within_file_limit;
 use crate::reserved_fd::ReservedFd;
 
 /// [`Blocked::peer`]: any source.
@@ -171,7 +172,7 @@ impl StatusPage {
     /// Says that this rank is asleep in a call, or asks again and again.
     pub fn publish(&self, blocked: &Blocked<'_>) {
         let state = if blocked.asked_ns.is_some() { RankState::Polling } else { RankState::Blocked };
-        self.post(&RankRecord::new(state, own_pid(), Some(blocked)));
+        let _ = self.post(&RankRecord::new(state, own_pid(), Some(blocked)));
     }
 
     /// Says that this rank goes on after [`publish`](StatusPage::publish).
@@ -181,12 +182,17 @@ impl StatusPage {
 
     /// Says how far this rank has come.
     pub fn state(&self, state: RankState) {
-        self.post(&RankRecord::new(state, own_pid(), None));
+        let _ = self.try_state(state);
+    }
+
+    /// The same, and whether it could be said.
+    pub(crate) fn try_state(&self, state: RankState) -> Result<()> {
+        self.post(&RankRecord::new(state, own_pid(), None))
     }
 
     /// Says that this rank ends the job with an error code.
     pub fn abort(&self, code: i32) {
-        self.post(&RankRecord::aborted(own_pid(), code));
+        let _ = self.post(&RankRecord::aborted(own_pid(), code));
     }
 
     /// What stands at this rank's place now.
@@ -199,8 +205,10 @@ impl StatusPage {
         &self.file
     }
 
-    fn post(&self, record: &RankRecord) {
-        let _ = self.file.with(|file| pwrite(file, &record.0, offset(self.rank)));
+    /// A program may set its limit for files at any time.
+    fn post(&self, record: &RankRecord) -> Result<()> {
+        within_file_limit(offset(self.rank + 1))?;
+        self.file.with(|file| pwrite(file, &record.0, offset(self.rank))).map(drop)
     }
 }
 

@@ -49,6 +49,12 @@ impl TriedPages {
         // SAFETY: a plain system call with a name that ends with a zero.
         let fd = unsafe { libc::memfd_create(c"tern-tried".as_ptr(), libc::MFD_CLOEXEC) };
         let tried = (fd >= 0).then_some(TriedPages(fd))?;
+        let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
+        // SAFETY: the limit is stored during the call. Beyond it the kernel would not refuse to write but kill (SIGXFSZ).
+        let known = unsafe { libc::getrlimit(libc::RLIMIT_FSIZE, &mut limit) } == 0;
+        if !known || limit.rlim_cur < TRIED_BYTES as libc::rlim_t {
+            return None;
+        }
         let bytes = [1u8; TRIED_BYTES];
         // SAFETY: the bytes live through the call.
         let written = unsafe { libc::pwrite(tried.0, bytes.as_ptr().cast(), bytes.len(), 0) };

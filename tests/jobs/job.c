@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/time.h>
 #include <unistd.h>
 
 static int rank, size;
@@ -236,6 +237,37 @@ static void go_wrong(const char *how, int number)
     MPI_Barrier(MPI_COMM_WORLD);
 }
 
+/* Files of this process may not grow from now on, while others wait for it long enough to say so. */
+static void no_files(void)
+{
+    struct rlimit limit = {0, 0};
+    MPI_Barrier(MPI_COMM_WORLD);
+    setrlimit(RLIMIT_FSIZE, &limit);
+    if (rank == 0) usleep(300000);
+    MPI_Barrier(MPI_COMM_WORLD);
+}
+
+static void nothing(int signal)
+{
+    (void)signal;
+}
+
+/* Signals come as fast as they can until the end. */
+static void ticks(void)
+{
+    struct sigaction action = {.sa_handler = nothing};
+    struct itimerval often = {{0, 100}, {0, 100}};
+    sigaction(SIGALRM, &action, NULL);
+    setitimer(ITIMER_REAL, &often, NULL);
+}
+
+/* Closes all descriptors, as daemons do. */
+static void closes(void)
+{
+    MPI_Barrier(MPI_COMM_WORLD);
+    for (int number = 3; number < 1024; number++) close(number);
+}
+
 /* Very few descriptors are left before MPI starts. */
 static void limit_descriptors(int number)
 {
@@ -264,6 +296,9 @@ int main(int argc, char **argv)
     else if (!strcmp(what, "slow")) slow();
     else if (!strcmp(what, "traffic")) traffic();
     else if (!strcmp(what, "idle")) idle();
+    else if (!strcmp(what, "no-files")) no_files();
+    else if (!strcmp(what, "ticks")) ticks();
+    else if (!strcmp(what, "closes")) closes();
     else if (!strcmp(what, "dies-with-lock")) dies_with_lock();
     else if (!strncmp(what, "deserted", 8)) deserted(what);
     else if (!strcmp(what, "twice")) MPI_Init(NULL, NULL);

@@ -7,11 +7,12 @@ use std::io;
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::thread;
 
-use rustix::fs::{MemfdFlags, Mode, OFlags, fstat, memfd_create};
+use rustix::fs::{Mode, OFlags, fstat};
 use rustix::io::Errno;
 use rustix::process::{Pid, getpid, test_kill_process};
 
 use crate::limits::NODE_MAP_PAUSE;
+use crate::memory_file::{advice, memory_file};
 use crate::node_map::{self, NodeMap};
 
 /// The two memory files of a host.
@@ -27,8 +28,14 @@ pub(super) struct HostMemory {
 impl HostMemory {
     /// Of a job of so many ranks.
     pub(super) fn new(size: u32) -> io::Result<HostMemory> {
-        let segment = memfd_create("tern-segment", MemfdFlags::CLOEXEC)?;
-        let status_page = memfd_create("tern-status", MemfdFlags::CLOEXEC)?;
+        HostMemory::create(size).map_err(|error| {
+            io::Error::other(format!("cannot make the host's shared memory: {error}{}", advice(error)))
+        })
+    }
+
+    fn create(size: u32) -> Result<HostMemory, Errno> {
+        let segment = memory_file("tern-segment")?;
+        let status_page = memory_file("tern-status")?;
         node_map::make_room(&status_page, size)?;
         Ok(HostMemory { segment, status_page, maker: getpid() })
     }

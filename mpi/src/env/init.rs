@@ -354,9 +354,7 @@ fn report(process: &mut Process) {
 }
 
 fn publish_state(job: &Job, state: RankState) {
-    if let Some(status_page) = &job.status_page {
-        status_page.state(state);
-    }
+    job.publish_state(state);
 }
 
 impl process::Process {

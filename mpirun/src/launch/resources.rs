@@ -6,12 +6,13 @@ use std::cell::RefCell;
 use std::collections::VecDeque;
 use std::os::fd::{AsFd, OwnedFd};
 
-use rustix::fs::{MemfdFlags, OFlags, fcntl_setfl, fstat, ftruncate, memfd_create};
+use rustix::fs::{OFlags, fcntl_setfl, fstat, ftruncate};
 use rustix::io::{Errno, FdFlags, fcntl_dupfd_cloexec, fcntl_setfd};
 use rustix::pipe::{PipeFlags, pipe_with};
 use tern_job::control::Notice;
 use tern_job::descriptor::{FdName, JobDescriptor};
 use tern_job::limits::NOTICE_BYTES;
+use tern_job::memory_file::{advice, memory_file};
 use tern_job::status_page::{RankRecord, read_record};
 use tern_job::{JobSecret, NodeMap, node_map};
 
@@ -41,8 +42,7 @@ impl JobResources {
             Ok(resources)
         });
         resources.map_err(|error| {
-            let hint = if error == Errno::FBIG { " (see ulimit -f)" } else { "" };
-            Refusal::system("cannot make the job's shared memory", format!("{error}{hint}"))
+            Refusal::system("cannot make the job's shared memory", format!("{error}{}", advice(error)))
         })
     }
 
@@ -142,14 +142,6 @@ impl JobResources {
     /// Gives the shared memory back, even if a process that has fled from the job still holds the file.
     pub(crate) fn free(&self) {
         let _ = ftruncate(&self.segment, 0);
-    }
-}
-
-/// A kernel before 6.3 does not know that a memory file may be barred from being run as a program.
-fn memory_file(name: &str) -> Result<OwnedFd, Errno> {
-    match memfd_create(name, MemfdFlags::CLOEXEC | MemfdFlags::NOEXEC_SEAL) {
-        Err(Errno::INVAL) => memfd_create(name, MemfdFlags::CLOEXEC),
-        made => made,
     }
 }
 

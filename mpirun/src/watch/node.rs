@@ -66,6 +66,8 @@ pub(crate) struct NodeSupervisor {
     events: Vec<Up>,
     /// Ranks of this host that have not ended.
     live: usize,
+    /// Those that use MPI no more, and could not say so on the status page.
+    finalized: HashSet<u32>,
     /// Children of this process that are no ranks: each looks after a world of its own.
     pub apart: HashSet<u32>,
 }
@@ -95,6 +97,7 @@ impl NodeSupervisor {
         let lookout = Lookout::new(&plan, ranks.iter().map(|rank| (rank.number, rank.pid())));
         Ok(NodeSupervisor {
             live: ranks.len(),
+            finalized: HashSet::new(),
             plan,
             ranks,
             streams,
@@ -358,6 +361,9 @@ impl NodeSupervisor {
                 Notice::Numbers { rank, text } if self.is_own(rank) => {
                     self.events.push(Up::Numbers { rank, text: text.into_owned() });
                 }
+                Notice::Finalized { rank } if self.is_own(rank) => {
+                    self.finalized.insert(rank);
+                }
                 Notice::Publish { rank, endpoint_address } if self.is_own(rank) => {
                     self.on_endpoint_address(rank, &endpoint_address)
                 }
@@ -443,7 +449,10 @@ impl NodeSupervisor {
     fn tell_end(&mut self, index: usize, end: End) {
         let rank = self.ranks[index].number;
         self.live -= 1;
-        let state = self.resources.record(rank).state();
+        let state = match self.finalized.contains(&rank) {
+            true => RankState::Finalized,
+            false => self.resources.record(rank).state(),
+        };
         self.events.push(Up::Ended { rank, end, state });
     }
 

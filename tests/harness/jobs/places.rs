@@ -23,6 +23,7 @@ pub(super) const TESTS: &[Test] = &[
     Test { name: "few descriptors and windows", run: few_descriptors_and_windows },
     Test { name: "a connection to each of more ranks than descriptors", run: few_descriptors_for_peers },
     Test { name: "limited length of files", run: short_files },
+    Test { name: "limited length of files in ranks", run: short_files_in_ranks },
     Test { name: "16 ranks on two cores", run: two_cores },
     Test { name: "8 ranks on one core", run: one_core },
     Test { name: "as many ranks as a cpuset has processors", run: few_processors },
@@ -244,6 +245,23 @@ fn short_files(jobs: &Jobs<'_>) -> Verdict {
         let outcome = run_command(command.arg(jobs.job()?).arg("hello"))?;
         let said = outcome.stderr.contains("ulimit -f") && outcome.code().is_some_and(|code| code < 128);
         expect(said, "it says what is short", &outcome)?;
+    }
+    passed()
+}
+
+/// A rank whose files may not grow from the start says so. One that is in the job already goes on.
+fn short_files_in_ranks(jobs: &Jobs<'_>) -> Verdict {
+    let limited = |route: &str| {
+        let mut command = jobs.mpirun(3);
+        command.env("TERN_TRANSPORT", route).args(["sh", "-c", "ulimit -f 0; exec \"$@\"", "-"]);
+        run_command(command.arg(jobs.job()?).arg("no-files"))
+    };
+    for route in ["shm", "tcp"] {
+        let outcome = limited(route)?;
+        expect_said(&outcome, &["ulimit -f"])?;
+        expect(outcome.code().is_some_and(|code| code < 128), "nobody is killed", &outcome)?;
+        let mut command = jobs.mpirun(3);
+        expect_code(&run_command(command.env("TERN_TRANSPORT", route).arg(jobs.job()?).arg("no-files"))?, 0)?;
     }
     passed()
 }
