@@ -1,6 +1,18 @@
 //! Why a process could not become a rank, for a person.
 
+use std::io;
+
+use rustix::io::Errno;
+
 use crate::descriptor::{DESCRIPTOR_VARIABLE, DescriptorError};
+
+/// Names the limit that an error comes of, if it is that on open files.
+pub(super) fn with_limit(error: io::Error) -> io::Error {
+    match Errno::from_io_error(&error) {
+        Some(Errno::MFILE) => io::Error::new(error.kind(), format!("{error} (see ulimit -n)")),
+        _ => error,
+    }
+}
 
 /// The variables by which `mpirun` makes a process a rank, also for programs of other MPI libraries. Without any of them it is alone.
 const RANK_SIGNS: &str = "TERN_JOB, PMI_RANK and OMPI_COMM_WORLD_RANK";
@@ -58,7 +70,7 @@ pub enum JoinError {
     },
     /// A launcher that speaks PMIx has started this process, and something went wrong with it.
     #[error(
-        "a launcher that speaks PMIx, as Slurm's srun --mpi=pmix, prterun or Open MPI's mpirun, started this process ({invitation}), but this process cannot join the others: {reason}. Set LD_LIBRARY_PATH to the folder of the launcher's libpmix.so.2, or start the program with Tern's own mpirun; to run it alone, unset PMIX_RANK"
+        "a launcher that speaks PMIx, as Slurm's srun --mpi=pmix, prterun or Open MPI's mpirun, started this process ({invitation}), but this process cannot join the others: {reason}. Start the program with Tern's own mpirun instead; to run it alone, unset PMIX_RANK"
     )]
     Pmix {
         /// What the environment says.

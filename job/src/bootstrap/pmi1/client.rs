@@ -408,7 +408,8 @@ fn take_over(number: RawFd) -> io::Result<OwnedFd> {
         _ => None,
     });
     let _ = nix::unistd::close(number);
-    received.ok_or_else(|| io::ErrorKind::NotFound.into())
+    // The kernel drops what finds no number.
+    received.ok_or_else(|| Errno::MFILE.into())
 }
 
 #[cfg(test)]

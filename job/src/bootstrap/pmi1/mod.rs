@@ -7,6 +7,7 @@ use std::io;
 use std::sync::{Arc, Mutex};
 
 use crate::bootstrap::JoinError;
+use crate::bootstrap::error::with_limit;
 use crate::bootstrap::exchange::{LaunchedRank, LauncherExchange, Onward, assemble};
 use crate::bootstrap::pmi1::client::{Pmi1Client, PmiLink};
 use crate::bootstrap::voice::Voice;
@@ -25,13 +26,23 @@ pub(super) struct Pmi1;
 impl Bootstrap for Pmi1 {
     fn join(&self, environment: EnvironmentReader<'_>) -> Option<Result<Job, JoinError>> {
         let invitation = Invitation::find(|name| text(environment, name))?;
-        let joined = Pmi1Launcher::connect(&invitation).and_then(|launcher| assemble(Box::new(launcher)));
-        Some(joined.map_err(|error| JoinError::Pmi {
+        Some(join(&invitation).map_err(|error| JoinError::Pmi {
             invitation: invitation.to_string(),
             variable: invitation.variable(),
-            reason: error.to_string(),
+            reason: with_limit(error).to_string(),
         }))
     }
+}
+
+fn join(invitation: &Invitation) -> io::Result<Job> {
+    let (client, rank, size) = invitation.accept()?;
+    let voice = client.voice();
+    let joined = Pmi1Launcher::new(client, rank, size).and_then(|launcher| assemble(Box::new(launcher)));
+    if joined.is_err() {
+        // A launcher ends all its ranks when it loses the connection to one, perhaps before that one has said why it fails.
+        std::mem::forget(voice);
+    }
+    joined
 }
 
 /// What the environment says.
@@ -107,8 +118,7 @@ struct Pmi1Launcher {
 }
 
 impl Pmi1Launcher {
-    fn connect(invitation: &Invitation) -> io::Result<Pmi1Launcher> {
-        let (mut client, rank, size) = invitation.accept()?;
+    fn new(mut client: Pmi1Client, rank: u32, size: u32) -> io::Result<Pmi1Launcher> {
         if client.store().starts_with("tern_") {
             return Err(io::Error::other(
                 "the launcher is Tern's own mpirun, but TERN_JOB is not set: something removed it",
@@ -170,6 +180,9 @@ impl LauncherExchange for Pmi1Launcher {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::io::{BufRead, BufReader, Read, Write};
+    use std::os::fd::IntoRawFd;
+    use std::os::unix::net::UnixStream;
 
     fn found(environment: &[(&str, &str)]) -> Option<Invitation> {
         let value = |name: &str| environment.iter().find(|(key, _)| *key == name).map(|(_, value)| *value);
@@ -196,6 +209,38 @@ mod tests {
         assert_eq!(found(&port[..1]), None);
         let socket = [("PMI_RANK", "1"), ("PMI_SIZE", "2"), ("PMI_FD", "9"), port[0], port[1]];
         assert!(matches!(found(&socket), Some(Invitation::Socket { .. })));
+    }
+
+    /// It says why, and the launcher, which ends all when a connection ends, must not be faster.
+    #[test]
+    fn a_rank_that_fails_keeps_the_connection() {
+        let (ours, theirs) = UnixStream::pair().unwrap();
+        let answers = [
+            "cmd=response_to_init pmi_version=1 pmi_subversion=1 rc=0",
+            "cmd=my_kvsname kvsname=kvs_1_0",
+            "cmd=get_result rc=-1",
+            "cmd=put_result rc=-1 msg=full",
+        ];
+        let serve = move || {
+            let mut lines = BufReader::new(&ours).lines();
+            for answer in answers {
+                lines.next().unwrap().unwrap();
+                writeln!(&ours, "{answer}").unwrap();
+            }
+            ours
+        };
+        let launcher = std::thread::spawn(serve);
+        let number = theirs.into_raw_fd().to_string();
+        let environment = move |name: &str| match name {
+            "PMI_FD" => Some(number.clone().into()),
+            "PMI_RANK" => Some("0".into()),
+            "PMI_SIZE" => Some("2".into()),
+            _ => None,
+        };
+        assert!(Pmi1.join(&environment).unwrap().unwrap_err().to_string().contains("full"));
+        let mut ours = launcher.join().unwrap();
+        ours.set_nonblocking(true).unwrap();
+        assert_eq!(ours.read(&mut [0]).unwrap_err().kind(), io::ErrorKind::WouldBlock);
     }
 
     #[test]

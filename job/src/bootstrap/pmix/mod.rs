@@ -11,6 +11,7 @@ use rustix::event::{EventfdFlags, PollFlags, eventfd};
 use rustix::process::getppid;
 use tern_pmix::{Failed, PmixClient, PmixLibrary, PmixValue, ValueOwner};
 
+use crate::bootstrap::error::with_limit;
 use crate::bootstrap::exchange::{LaunchedRank, LauncherExchange, Onward, assemble};
 use crate::bootstrap::voice::Voice;
 use crate::bootstrap::way::{Bootstrap, EnvironmentReader, text};
@@ -32,6 +33,9 @@ const UNIVERSE_SIZE: &str = "pmix.univ.size";
 const APP_NUMBER: &str = "pmix.appnum";
 const LOCAL_PEERS: &str = "pmix.lpeers";
 
+/// Server and library must fit.
+const ANOTHER_LIBRARY: &str = "set LD_LIBRARY_PATH to the folder of the launcher's libpmix.so.2";
+
 /// A rank that a server of PMIx knows.
 pub(super) struct Pmix;
 
@@ -49,12 +53,12 @@ impl Bootstrap for Pmix {
         };
         let library = match PmixLibrary::open(places::all(variable)) {
             Ok(library) => library,
-            Err(error) => return Some(Err(failed(error.to_string()))),
+            Err(error) => return Some(Err(failed(format!("{error}; {ANOTHER_LIBRARY}")))),
         };
         Some(
             PmixLauncher::connect(library)
                 .and_then(PmixLauncher::join)
-                .map_err(|error| failed(error.to_string())),
+                .map_err(|error| failed(with_limit(error).to_string())),
         )
     }
 }
@@ -67,7 +71,8 @@ struct PmixLauncher {
 
 impl PmixLauncher {
     fn connect(library: PmixLibrary) -> io::Result<PmixLauncher> {
-        let client = PmixClient::connect(library).map_err(io::Error::other)?;
+        let client = PmixClient::connect(library)
+            .map_err(|error| io::Error::other(format!("{error}; {ANOTHER_LIBRARY}")))?;
         let number = |owner, key| number(&client, owner, key);
         let rank = client.rank();
         let size =
