@@ -43,6 +43,17 @@ impl ReservedFd {
         act(again.as_fd())
     }
 
+    /// Whether the program has closed it, and it cannot be opened again.
+    pub(crate) fn is_lost(&self) -> bool {
+        self.with(|_| Ok::<(), Errno>(())).is_err()
+    }
+
+    /// Its number becomes that of another file.
+    #[cfg(test)]
+    pub(crate) fn lose_to(&mut self, other: impl AsFd) {
+        rustix::io::dup2(other, &mut self.file).unwrap();
+    }
+
     fn is(&self, file: impl AsFd) -> bool {
         self.identity.is_some() && identity(file).ok() == self.identity
     }
@@ -58,6 +69,13 @@ impl ReservedFd {
     }
 }
 
+/// To wait for it, which does nothing to what may have taken its number.
+impl AsFd for ReservedFd {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.file.as_fd()
+    }
+}
+
 fn identity(file: impl AsFd) -> Result<(u64, u64)> {
     fstat(file).map(|stat| (stat.st_dev, stat.st_ino))
 }
@@ -66,7 +84,7 @@ fn identity(file: impl AsFd) -> Result<(u64, u64)> {
 mod tests {
     use super::*;
     use rustix::fs::{MemfdFlags, memfd_create};
-    use rustix::io::{dup2, read, write};
+    use rustix::io::{read, write};
     use rustix::pipe::{PipeFlags, pipe_with};
     use std::os::fd::AsRawFd;
 
@@ -77,7 +95,7 @@ mod tests {
         let path = format!("/proc/self/fd/{}", elsewhere.as_raw_fd());
         let mut kept = ReservedFd::from(input).also_at(path, OFlags::WRONLY | OFlags::CLOEXEC);
         let others = memfd_create("others", MemfdFlags::CLOEXEC).unwrap();
-        dup2(&others, &mut kept.file).unwrap();
+        kept.lose_to(&others);
         assert_eq!(kept.with(|file| write(file, b"word")), Ok(4));
         let mut word = [0; 8];
         assert_eq!(read(&out, &mut word), Ok(4));

@@ -22,6 +22,12 @@ try_launcher() {
     done
 
     "$mpicc" -o "$WORK/job" "$here/../jobs/job.c"
+    # The launcher's answer to the end of MPI is waited for, whatever interrupts that.
+    end_of "$1" ticks
+    [ "$status" -eq 0 ] || fail "a job whose ranks get signals ended with $status: $(cat "$WORK/output")"
+    # Without its descriptors a rank cannot tell that it ends well. Launchers may end it before it can say why.
+    end_of "$1" closes
+    [ "$status" -ne 0 ] && [ "$status" -ne 124 ] || fail "descriptors closed: ended with $status: $(cat "$WORK/output")"
     end_of "$1" abort 7
     [ "$status" -eq 7 ] || fail "an abort with 7 ended with $status: $(cat "$WORK/output")"
     # What such a launcher makes of the status of a rank that ends early is its own affair.

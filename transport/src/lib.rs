@@ -27,6 +27,7 @@ pub mod doorbell;
 pub mod fence;
 pub mod fingerprint;
 pub mod limits;
+mod own_event;
 pub mod reach;
 pub mod signals;
 pub mod socket_bell;

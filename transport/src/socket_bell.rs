@@ -7,12 +7,13 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use crate::doorbell::Doorbell;
+use crate::own_event::OwnEvent;
 
 /// What a rank sleeps on whose messages come over sockets.
 pub struct SocketBell {
     epoll: OwnedFd,
     /// In the set; readable while it rings.
-    event: OwnedFd,
+    event: OwnEvent,
     rings: AtomicU32,
     state: Mutex<BellState>,
     /// Wakes those who sleep here while another thread sleeps on the sockets.
@@ -60,14 +61,9 @@ impl BellState {
 impl SocketBell {
     /// A bell of no socket yet.
     pub fn new() -> io::Result<Self> {
-        // SAFETY: new descriptors that nobody else owns.
-        let (epoll, event) = unsafe {
-            let epoll = owned(libc::epoll_create1(libc::EPOLL_CLOEXEC))?;
-            (epoll, owned(libc::eventfd(0, libc::EFD_CLOEXEC | libc::EFD_NONBLOCK))?)
-        };
         let bell = SocketBell {
-            epoll,
-            event,
+            epoll: new_epoll()?,
+            event: OwnEvent::new()?,
             rings: AtomicU32::new(0),
             state: Mutex::default(),
             rung: Condvar::new(),
@@ -182,8 +178,7 @@ impl SocketBell {
         self.rings.fetch_add(1, Ordering::SeqCst);
         if state.watching && !state.ringing {
             state.ringing = true;
-            // SAFETY: eight bytes that live during the call. A full counter rings as well.
-            unsafe { libc::write(self.event.as_raw_fd(), (&raw const ONE).cast(), 8) };
+            self.event.ring();
         }
         if state.waiting > 0 {
             self.rung.notify_all();
@@ -219,9 +214,7 @@ impl SocketBell {
         let mut state = self.state();
         state.watching = false;
         if std::mem::take(&mut state.ringing) {
-            let mut count = 0u64;
-            // SAFETY: eight bytes that live during the call.
-            unsafe { libc::read(self.event.as_raw_fd(), (&raw mut count).cast(), 8) };
+            self.event.silence();
         }
         woken
     }
@@ -237,8 +230,6 @@ impl SocketBell {
 
 /// A wait without an end of its own, in parts that every system knows.
 const LONG: Duration = Duration::from_secs(3600);
-
-static ONE: u64 = 1;
 
 impl Doorbell for SocketBell {
     fn arm(&self) -> u32 {
@@ -264,18 +255,14 @@ impl Doorbell for SocketBell {
 pub struct SocketWatch {
     /// Holds the set of all sockets, for one event at a time, and `end`.
     outer: OwnedFd,
-    end: OwnedFd,
+    end: OwnEvent,
     sockets: Arc<SocketBell>,
 }
 
 impl SocketWatch {
     /// Watches the sockets of a bell.
     pub fn new(sockets: Arc<SocketBell>) -> io::Result<Self> {
-        // SAFETY: new descriptors that nobody else owns.
-        let (outer, end) = unsafe {
-            let outer = owned(libc::epoll_create1(libc::EPOLL_CLOEXEC))?;
-            (outer, owned(libc::eventfd(0, libc::EFD_CLOEXEC | libc::EFD_NONBLOCK))?)
-        };
+        let (outer, end) = (new_epoll()?, OwnEvent::new()?);
         sockets.state().is_watched = true;
         sockets.watch_all();
         let watch = SocketWatch { outer, end, sockets };
@@ -307,8 +294,7 @@ impl SocketWatch {
 
     /// Ends the wait.
     pub fn end(&self) {
-        // SAFETY: eight bytes that live for ever.
-        unsafe { libc::write(self.end.as_raw_fd(), (&raw const ONE).cast(), 8) };
+        self.end.ring();
     }
 }
 
@@ -347,7 +333,13 @@ fn milliseconds(time: Duration) -> i32 {
     i32::try_from(time.as_micros().div_ceil(1000)).unwrap_or(i32::MAX)
 }
 
-fn owned(fd: RawFd) -> io::Result<OwnedFd> {
+fn new_epoll() -> io::Result<OwnedFd> {
+    // SAFETY: a plain system call.
+    owned(unsafe { libc::epoll_create1(libc::EPOLL_CLOEXEC) })
+}
+
+/// What a system call has answered that makes a descriptor.
+pub(crate) fn owned(fd: RawFd) -> io::Result<OwnedFd> {
     if fd < 0 {
         return Err(io::Error::last_os_error());
     }

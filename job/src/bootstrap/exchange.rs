@@ -20,7 +20,7 @@ use crate::limits::START_PATIENCE;
 use crate::link::{DirectoryLink, RankDirectory};
 use crate::node_map::{self, JobSecret, NodeMap};
 use crate::ranges;
-use crate::status_page::{RankState, StatusPage};
+use crate::status_page::RankState;
 use crate::watch::Watch;
 use crate::watch::lifelines::{Lifelines, Listener, parent_of};
 
@@ -101,7 +101,7 @@ pub(crate) fn assemble(mut exchange: Box<dyn LauncherExchange>) -> io::Result<Jo
             (memory, places, None)
         }
     };
-    let status_page = StatusPage::new(memory.status_page.try_clone()?, rank);
+    let status_page = memory.page_of(rank)?;
     // Whoever watches over this rank finds its process there.
     status_page.state(RankState::Starting);
     // The leader keeps open what the others open until all meet again. Ranks on several hosts do so when they publish how they are
@@ -112,8 +112,7 @@ pub(crate) fn assemble(mut exchange: Box<dyn LauncherExchange>) -> io::Result<Jo
     let host = places.host_of(rank);
     let voice = exchange.voice();
     let (directory, pmi) = exchange.into_directory()?;
-    let own_page = StatusPage::new(memory.status_page, rank);
-    let watch = Watch::new(rank, host, local.clone(), own_page, lifelines, voice.clone())?;
+    let watch = Watch::new(rank, host, local.clone(), memory.page_of(rank)?, lifelines, voice.clone())?;
     Ok(Job {
         rank,
         size,

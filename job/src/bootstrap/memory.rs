@@ -14,6 +14,8 @@ use rustix::process::{Pid, getpid, test_kill_process};
 use crate::limits::NODE_MAP_PAUSE;
 use crate::memory_file::{advice, memory_file};
 use crate::node_map::{self, NodeMap};
+use crate::reserved_fd::ReservedFd;
+use crate::status_page::StatusPage;
 
 /// The two memory files of a host.
 pub(super) struct HostMemory {
@@ -23,6 +25,8 @@ pub(super) struct HostMemory {
     pub status_page: OwnedFd,
     /// The process that has made them.
     maker: Pid,
+    /// Where another process has the status page.
+    elsewhere: Option<String>,
 }
 
 impl HostMemory {
@@ -37,7 +41,7 @@ impl HostMemory {
         let segment = memory_file("tern-segment")?;
         let status_page = memory_file("tern-status")?;
         node_map::make_room(&status_page, size)?;
-        Ok(HostMemory { segment, status_page, maker: getpid() })
+        Ok(HostMemory { segment, status_page, maker: getpid(), elsewhere: None })
     }
 
     /// How another process finds them: this process, and number and inode of each.
@@ -64,7 +68,18 @@ impl HostMemory {
             segment: open(segment, segment_inode)?,
             status_page: open(status_page, status_page_inode)?,
             maker: maker.ok_or(io::ErrorKind::InvalidData)?,
+            elsewhere: Some(path_of(process, status_page)),
         })
+    }
+
+    /// The place of `rank` on the status page.
+    pub(super) fn page_of(&self, rank: u32) -> io::Result<StatusPage> {
+        let file = ReservedFd::from(self.status_page.try_clone()?);
+        let file = match &self.elsewhere {
+            Some(path) => file.also_at(path.clone(), OFlags::RDWR | OFlags::CLOEXEC),
+            None => file,
+        };
+        Ok(StatusPage::new(file, rank))
     }
 
     /// Which ranks of a job of `size` run where. Waits until `leader`, which has made the files, has written it.
@@ -84,7 +99,7 @@ impl HostMemory {
 }
 
 fn open_at(process: u64, number: u64, inode: u64, leader: u32) -> io::Result<OwnedFd> {
-    let path = format!("/proc/{process}/fd/{number}");
+    let path = path_of(process, number);
     let file = rustix::fs::open(&path, OFlags::RDWR | OFlags::CLOEXEC, Mode::empty());
     match file {
         Ok(file) if fstat(&file)?.st_ino == inode => Ok(file),
@@ -93,6 +108,10 @@ fn open_at(process: u64, number: u64, inode: u64, leader: u32) -> io::Result<Own
              opened: they must run in the same container and as the same user"
         ))),
     }
+}
+
+fn path_of(process: u64, number: u64) -> String {
+    format!("/proc/{process}/fd/{number}")
 }
 
 #[cfg(test)]

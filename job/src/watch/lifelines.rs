@@ -6,7 +6,7 @@
 use std::collections::VecDeque;
 use std::io::{self, Read, Write};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener, TcpStream};
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
@@ -24,6 +24,7 @@ use crate::limits::{
     LIFELINE_UNAUTHENTICATED_MAX,
 };
 use crate::node_map::JobSecret;
+use crate::reserved_fd::ReservedFd;
 use crate::watch::dial::{Dial, Dialed};
 use crate::watch::proof;
 
@@ -146,7 +147,7 @@ struct LifelineOpener {
     unauthenticated: AtomicUsize,
     open: Sender<Lifeline>,
     /// Rings when a lifeline has been opened.
-    bell: OwnedFd,
+    bell: ReservedFd,
 }
 
 #[derive(Debug)]
@@ -172,7 +173,7 @@ impl Lifelines {
             Dial::begin(secret, host, parent, parse_addresses(&addresses).unwrap_or_default())
         });
         let (believed, unauthenticated) = (proof::Believed::default(), AtomicUsize::new(0));
-        let bell = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?;
+        let bell = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?.into();
         let shared = Arc::new(LifelineOpener { secret, host, believed, unauthenticated, open, bell });
         Ok(Lifelines { listener, shared, dial, firsts, lines: Vec::new(), new })
     }
@@ -187,7 +188,7 @@ impl Lifelines {
 
     /// Takes what has come.
     pub fn serve(&mut self) -> Vec<LifelineNews> {
-        let _ = rustix::io::read(&self.shared.bell, &mut [0; 8]);
+        let _ = self.shared.bell.with(|bell| rustix::io::read(bell, &mut [0; 8]));
         self.lines.extend(self.new.try_iter());
         while let Ok((stream, _)) = self.listener.socket.accept() {
             self.admit(stream);
@@ -278,7 +279,7 @@ impl LifelineOpener {
         if probe(&stream).is_ok()
             && self.open.send(Lifeline { stream, host, buffer: VecDeque::new() }).is_ok()
         {
-            let _ = rustix::io::write(&self.bell, &1_u64.to_ne_bytes());
+            let _ = self.bell.with(|bell| rustix::io::write(bell, &1_u64.to_ne_bytes()));
         }
     }
 }

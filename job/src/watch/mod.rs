@@ -26,6 +26,7 @@ use crate::exit_status;
 use crate::limits::{WITNESS_PAUSE, WITNESSES_APART_MAX};
 use crate::process_end;
 use crate::procfs::ProcessStat;
+use crate::reserved_fd::ReservedFd;
 use crate::status_page::{RankRecord, RankState, StatusPage, read_record};
 use lifelines::{LifelineNews, Lifelines};
 
@@ -43,23 +44,42 @@ pub struct Watch {
     /// The first rank of a host in a job of several has them.
     lifelines: Option<Lifelines>,
     voice: Arc<dyn Voice>,
-    stop: Arc<OwnedFd>,
+    stop: Arc<ReservedFd>,
     /// The processes that are watched, by their ranks; `None` if one had ended before.
     processes: BTreeMap<u32, Option<OwnedFd>>,
     /// What was noticed, and when it is to be acted on: others may be nearer.
     pending: Option<(Instant, WatchVerdict)>,
     launcher_is_there: bool,
+    /// A descriptor was not open any more when it was waited for.
+    is_closed: bool,
 }
 
 /// Ends the watch.
 #[derive(Clone, Debug)]
-pub struct Stop(Arc<OwnedFd>);
+pub struct Stop {
+    bell: Arc<ReservedFd>,
+    rank: u32,
+}
 
 impl Stop {
-    /// Tells the thread that watches to end.
-    pub fn stop(&self) {
-        let _ = rustix::io::write(&*self.0, &1_u64.to_ne_bytes());
+    /// Tells the thread that watches to end. `Err` says why it cannot be told: then neither can the launcher be told that this rank
+    /// ends well.
+    pub fn stop(&self) -> Result<(), String> {
+        if self.bell.is_lost() {
+            return Err(closed(self.rank));
+        }
+        // A bell that rings already has been heard.
+        let _ = self.bell.with(|bell| rustix::io::write(bell, &1_u64.to_ne_bytes()));
+        Ok(())
     }
+}
+
+/// What is said where the descriptors of a watch are not there any more.
+fn closed(rank: u32) -> String {
+    format!(
+        "rank {rank}: the program has closed descriptors that MPI uses, so that the launcher cannot be told that this rank ends well: \
+         the job ends. Between MPI_Init and MPI_Finalize a program may close its own descriptors alone"
+    )
 }
 
 /// Why the watch has ended the job.
@@ -89,16 +109,17 @@ impl Watch {
             status_page,
             lifelines,
             voice,
-            stop: Arc::new(eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?),
+            stop: Arc::new(eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?.into()),
             processes: BTreeMap::new(),
             pending: None,
             launcher_is_there: true,
+            is_closed: false,
         })
     }
 
     /// How somebody else ends it.
     pub fn stop(&self) -> Stop {
-        Stop(self.stop.clone())
+        Stop { bell: self.stop.clone(), rank: self.rank }
     }
 
     /// Watches until it is stopped, or the job has to end. The caller then says what there is to say, and calls
@@ -106,6 +127,10 @@ impl Watch {
     pub fn run(&mut self) -> Option<WatchVerdict> {
         loop {
             self.choose_processes();
+            if self.is_lost() {
+                let message = Some(closed(self.rank));
+                return Some(WatchVerdict { code: DEATH_CODE, message, culprit: self.rank });
+            }
             if let Some((at, verdict)) = &self.pending
                 && Instant::now() >= *at
             {
@@ -123,7 +148,10 @@ impl Watch {
 
     /// Tells the hosts on lifelines and the ranks of this host that the job ends, and that this rank has said why.
     pub fn tell_ranks(&mut self, verdict: &WatchVerdict) {
-        self.lifelines.iter_mut().for_each(|lines| lines.tell_death(verdict.culprit, verdict.code));
+        // What has the numbers of lost connections may be the program's.
+        if !self.is_lost() {
+            self.lifelines.iter_mut().for_each(|lines| lines.tell_death(verdict.culprit, verdict.code));
+        }
         self.status_page.abort(verdict.code);
     }
 
@@ -163,6 +191,11 @@ impl Watch {
     fn wait(&mut self) -> WatchReady {
         let due = self.pending.as_ref().map(|(at, _)| at.saturating_duration_since(Instant::now()));
         let Some(ready) = self.poll(due) else { return WatchReady::Stop };
+        self.is_closed |= ready.closed;
+        // Nothing that was ready then is what it was.
+        if self.is_lost() {
+            return WatchReady::Something;
+        }
         if ready.stop {
             return WatchReady::Stop;
         }
@@ -173,6 +206,11 @@ impl Watch {
         let news = self.lifelines.as_mut().map(Lifelines::serve).unwrap_or_default();
         news.into_iter().for_each(|news| self.on_news(&news));
         WatchReady::Something
+    }
+
+    /// Whether the program has closed what the watch needs. It sees the death of nobody then.
+    fn is_lost(&self) -> bool {
+        self.is_closed || self.stop.is_lost() || self.status_page.file().is_lost()
     }
 
     /// Waits for anything. `None` if that is not possible any more.
@@ -198,6 +236,7 @@ impl Watch {
             .is_some_and(|((_, event), connection)| connection.revents().intersects(event));
         Some(Polled {
             stop: fds[0].revents().contains(PollFlags::IN),
+            closed: fds.iter().any(|fd| fd.revents().contains(PollFlags::NVAL)),
             ended: ended.map(|((rank, _), _)| *rank).collect(),
             launcher,
         })
@@ -280,6 +319,8 @@ enum WatchReady {
 
 struct Polled {
     stop: bool,
+    /// Descriptors are not open any more.
+    closed: bool,
     /// Ranks whose processes have ended.
     ended: Vec<u32>,
     /// The launcher has hung up.
@@ -299,7 +340,7 @@ mod tests {
     use super::*;
     use crate::node_map::make_room;
     use rustix::event::PollFlags;
-    use rustix::fs::{MemfdFlags, memfd_create};
+    use rustix::fs::{MemfdFlags, fstat, memfd_create};
     use rustix::io::pwrite;
     use rustix::pipe::{PipeFlags, pipe_with};
     use std::os::fd::BorrowedFd;
@@ -405,8 +446,23 @@ mod tests {
     #[test]
     fn it_can_be_stopped() {
         let mut bench = Bench::new(0);
-        bench.watch.stop().stop();
+        bench.watch.stop().stop().unwrap();
         assert_eq!(bench.watch.run(), None);
+    }
+
+    /// As when a program closes all descriptors and opens files of its own, while the watch sleeps.
+    #[test]
+    fn closed_descriptors_are_no_death_of_others() {
+        let mut bench = Bench::new(0);
+        let file = memfd_create("own", MemfdFlags::CLOEXEC).unwrap();
+        Arc::get_mut(&mut bench.watch.stop).unwrap().lose_to(&file);
+        assert!(bench.watch.stop().stop().unwrap_err().contains("closed descriptors"));
+        bench.kill(1);
+        let verdict = bench.watch.run().unwrap();
+        assert!(verdict.message.as_ref().unwrap().contains("rank 0: the program has closed"), "{verdict:?}");
+        bench.watch.tell_ranks(&verdict);
+        assert_eq!(read_record(&bench.page, 0).unwrap().abort_code(), Some(1));
+        assert_eq!(fstat(&file).unwrap().st_size, 0);
     }
 
     #[test]

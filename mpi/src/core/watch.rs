@@ -3,12 +3,15 @@
 use crate::core::process::complain;
 use crate::core::stdio;
 use crate::limits::CARRYING_TIME;
-use std::sync::Mutex;
+use std::sync::{Mutex, Once};
 use std::thread::JoinHandle;
 use tern_job::watch::{Stop, Watch};
 use tern_transport::threads::Serving;
 
 static THREAD: Mutex<Option<(Stop, JoinHandle<()>)>> = Mutex::new(None);
+
+/// Why the job ends has been said, by whichever thread has noticed it first.
+static SAID: Once = Once::new();
 
 fn thread() -> std::sync::MutexGuard<'static, Option<(Stop, JoinHandle<()>)>> {
     THREAD.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
@@ -22,7 +25,7 @@ pub(crate) fn start(mut watch: Watch) {
         if let Some(verdict) = watch.run() {
             // First of all: launchers that end the ranks themselves name a process, and leave no time to name its rank.
             if let Some(message) = &verdict.message {
-                complain(message);
+                SAID.call_once(|| complain(message));
             }
             watch.tell_ranks(&verdict);
             stdio::flush_streams();
@@ -40,6 +43,11 @@ pub(crate) fn start(mut watch: Watch) {
 /// Ends it: this rank uses MPI no more, and has said so on the status page.
 pub(crate) fn stop() {
     let Some((stop, handle)) = thread().take() else { return };
-    stop.stop();
+    if let Err(why) = stop.stop() {
+        SAID.call_once(|| complain(&why));
+        stdio::flush_streams();
+        // SAFETY: _exit has no preconditions.
+        unsafe { libc::_exit(1) };
+    }
     let _ = handle.join();
 }

@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use nix::sys::socket::{ControlMessage, MsgFlags, sendmsg};
 use rustix::buffer::spare_capacity;
 use rustix::event::PollFlags;
-use rustix::io::{Errno, IoSliceMut};
+use rustix::io::{Errno, IoSliceMut, retry_on_intr};
 use rustix::net::{
     AddressFamily, RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SendFlags, SocketFlags, SocketType,
     recv, recvmsg, send, socketpair,
@@ -21,12 +21,13 @@ use crate::hex::{from_hex, to_hex};
 use crate::limits::{ENDPOINT_ADDRESS_BYTES_MAX, PMI_ANSWER_BYTES_MAX, PMI_READ_BYTES, PMI_VALUE_BYTES_SURE};
 use crate::link::RankDirectory;
 use crate::pmi::{PmiLine, unescape};
+use crate::reserved_fd::ReservedFd;
 use crate::spawn_request::SpawnRequest;
 
 /// A connection to a launcher that has answered.
 #[derive(Debug)]
 pub(crate) struct Pmi1Client {
-    socket: Arc<OwnedFd>,
+    socket: Arc<ReservedFd>,
     buffer: Vec<u8>,
     /// The name of the job's store of keys.
     store: String,
@@ -59,7 +60,7 @@ impl Pmi1Client {
     }
 
     fn new(socket: OwnedFd) -> Pmi1Client {
-        let (socket, buffer, ended) = (Arc::new(socket), Vec::new(), Vec::new());
+        let (socket, buffer, ended) = (Arc::new(socket.into()), Vec::new(), Vec::new());
         Pmi1Client { socket, buffer, store: String::new(), value_bytes_max: None, ended }
     }
 
@@ -173,7 +174,7 @@ impl Pmi1Client {
     }
 
     pub(crate) fn fd(&self) -> RawFd {
-        self.socket.as_raw_fd()
+        self.socket.as_fd().as_raw_fd()
     }
 
     fn read_more(&mut self) -> io::Result<bool> {
@@ -225,8 +226,11 @@ impl Pmi1Client {
     /// Reads what has come. The end of the connection is an error.
     fn read(&mut self, flags: RecvFlags) -> io::Result<()> {
         self.buffer.reserve(PMI_READ_BYTES);
-        match recv(&self.socket, spare_capacity(&mut self.buffer), flags) {
-            Ok((_, 0)) => Err(io::ErrorKind::UnexpectedEof.into()),
+        let received = self
+            .socket
+            .with(|socket| recv(socket, spare_capacity(&mut self.buffer), flags).map(|(_, count)| count));
+        match received {
+            Ok(0) => Err(io::ErrorKind::UnexpectedEof.into()),
             Ok(_) => Ok(()),
             Err(Errno::INTR) => Ok(()),
             Err(error) => Err(error.into()),
@@ -245,7 +249,7 @@ impl Pmi1Client {
 
 /// The part of the connection that only speaks.
 #[derive(Clone, Debug)]
-pub(crate) struct Pmi1Voice(Arc<OwnedFd>);
+pub(crate) struct Pmi1Voice(Arc<ReservedFd>);
 
 impl Voice for Pmi1Voice {
     fn abort(&self, code: i32, _message: &str) -> io::Result<()> {
@@ -255,7 +259,9 @@ impl Voice for Pmi1Voice {
     /// Waits for the answer, since the connection may not end before it.
     fn finalize(&self) {
         if say(&self.0, "cmd=finalize").is_ok() {
-            let _ = recv(&self.0, &mut [0; PMI_READ_BYTES], RecvFlags::empty());
+            let answer =
+                |socket: BorrowedFd<'_>| recv(socket, &mut [0; PMI_READ_BYTES], RecvFlags::empty()).map(drop);
+            let _ = retry_on_intr(|| self.0.with(answer));
         }
     }
 
@@ -380,11 +386,11 @@ fn value_of(answer: &str) -> Option<String> {
     (line.get("rc") == Some("0")).then(|| line.get("value").map(String::from))?
 }
 
-fn say(socket: &OwnedFd, words: &str) -> io::Result<()> {
+fn say(socket: &ReservedFd, words: &str) -> io::Result<()> {
     let bytes = format!("{words}\n").into_bytes();
     let mut rest = &bytes[..];
     while !rest.is_empty() {
-        match send(socket, rest, SendFlags::NOSIGNAL) {
+        match socket.with(|socket| send(socket, rest, SendFlags::NOSIGNAL)) {
             Ok(count) => rest = &rest[count..],
             Err(Errno::INTR) => {}
             Err(error) => return Err(error.into()),

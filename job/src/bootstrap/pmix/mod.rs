@@ -23,6 +23,7 @@ use crate::link::RankDirectory;
 use crate::node_map::NodeMap;
 use crate::process_end;
 use crate::ranges;
+use crate::reserved_fd::ReservedFd;
 
 const NAMESPACE_VARIABLE: &str = "PMIX_NAMESPACE";
 const RANK_VARIABLE: &str = "PMIX_RANK";
@@ -146,7 +147,7 @@ impl LauncherExchange for PmixLauncher {
     }
 
     fn into_directory(self: Box<Self>) -> io::Result<Onward> {
-        let bell = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?;
+        let bell = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?.into();
         Ok((Box::new(SharedDirectory { client: self.client, found: VecDeque::new(), bell }), None))
     }
 }
@@ -178,7 +179,7 @@ struct SharedDirectory {
     client: PmixClient,
     found: VecDeque<(u32, Vec<u8>)>,
     /// Rings while an answer waits.
-    bell: OwnedFd,
+    bell: ReservedFd,
 }
 
 impl RankDirectory for SharedDirectory {
@@ -195,19 +196,19 @@ impl RankDirectory for SharedDirectory {
             .filter(|endpoint_address| endpoint_address.len() <= ENDPOINT_ADDRESS_BYTES_MAX);
         if let Some(endpoint_address) = endpoint_address {
             self.found.push_back((rank, endpoint_address));
-            let _ = rustix::io::write(&self.bell, &1_u64.to_ne_bytes());
+            let _ = self.bell.with(|bell| rustix::io::write(bell, &1_u64.to_ne_bytes()));
         }
     }
 
     fn answer(&mut self) -> Option<(u32, Vec<u8>)> {
         let found = self.found.pop_front();
         if self.found.is_empty() {
-            let _ = rustix::io::read(&self.bell, &mut [0; 8]);
+            let _ = self.bell.with(|bell| rustix::io::read(bell, &mut [0; 8]));
         }
         found
     }
 
     fn fd(&self) -> RawFd {
-        self.bell.as_raw_fd()
+        self.bell.as_fd().as_raw_fd()
     }
 }
