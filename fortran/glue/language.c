@@ -16,7 +16,7 @@
  * ours would then know the blocks of the first only. They are aligned as gfortran aligns a common block.
  */
 #ifndef TERN_OTHER_COMMONS
-#define COMMON __attribute__((section(".data"), aligned(32)))
+#define COMMON __attribute__((section(".data"), aligned(64)))
 COMMON MPI_Fint mpi_fortran_bottom_, mpi_fortran_in_place_, mpi_fortran_buffer_automatic_;
 COMMON MPI_Fint mpi_fortran_errcodes_ignore_, mpi_fortran_unweighted_, mpi_fortran_weights_empty_;
 COMMON MPI_Status mpi_fortran_status_ignore_, mpi_fortran_statuses_ignore_;

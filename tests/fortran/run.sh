@@ -26,6 +26,7 @@ main() {
     started_by_c
     profiling
     plugins
+    wide_vectors
     no_libgfortran
     kernels
     echo "$passed passed, $failed failed"
@@ -485,6 +486,16 @@ missing_names() {
     nm -D --defined-only "$library" | cut -d ' ' -f 3 | sort -u >"$work/defined"
     [ "$(wc -l <"$work/declared")" -gt 2000 ] || echo "few names are declared"
     comm -23 "$work/declared" "$work/defined"
+}
+
+# For such processors gfortran aligns common blocks more, and the linker tells of those that a library aligns less.
+wide_vectors() {
+    [ "$(uname -m)" = x86_64 ] || return 0
+    printf '%s\n' '   use mpi' '   integer :: x, error' '   x = 1' '   call MPI_Init(error)' \
+        '   call MPI_Comm_spawn("x", MPI_ARGV_NULL, 1, MPI_INFO_NULL, 0, MPI_COMM_SELF, x, MPI_ERRCODES_IGNORE, error)' \
+        '   call MPI_Allreduce(MPI_IN_PLACE, x, 1, MPI_INTEGER, MPI_SUM, MPI_COMM_WORLD, error)' 'end' >"$work/wide.f90"
+    that "programs for wide vectors link without a warning" "$prefix/bin/mpifort" -march=skylake-avx512 \
+        -Wl,--fatal-warnings -o "$work/wide" "$work/wide.f90"
 }
 
 no_libgfortran() {
