@@ -225,6 +225,40 @@ static void dynamic(void)
     free(all);
 }
 
+/* One access to two regions, and to what lies between them. */
+static void two_regions(void)
+{
+    MPI_Win win;
+    long memory[8] = {0}, out[2] = {check_rank + 1, -check_rank};
+    MUST(MPI_Win_create_dynamic(MPI_INFO_NULL, MPI_COMM_WORLD, &win));
+    MUST(MPI_Win_set_errhandler(win, MPI_ERRORS_RETURN));
+    MUST(MPI_Win_attach(win, &memory[0], sizeof(long)));
+    MUST(MPI_Win_attach(win, &memory[6], 2 * sizeof(long)));
+    MPI_Aint own, *all = check_alloc(sizeof(MPI_Aint) * check_size);
+    MUST(MPI_Get_address(memory, &own));
+    MUST(MPI_Allgather(&own, 1, MPI_AINT, all, 1, MPI_AINT, MPI_COMM_WORLD));
+    int next = (check_rank + 1) % check_size, before = (check_rank + check_size - 1) % check_size;
+    MPI_Datatype both, beside;
+    MPI_Aint attached[2] = {all[next], all[next] + 7 * (MPI_Aint)sizeof(long)};
+    MPI_Aint wrong[2] = {all[next], all[next] + 5 * (MPI_Aint)sizeof(long)};
+    MUST(MPI_Type_create_hindexed_block(2, 1, attached, MPI_LONG, &both));
+    MUST(MPI_Type_create_hindexed_block(2, 1, wrong, MPI_LONG, &beside));
+    MUST(MPI_Type_commit(&both));
+    MUST(MPI_Type_commit(&beside));
+    MUST(MPI_Win_lock(MPI_LOCK_SHARED, next, 0, win));
+    MUST(MPI_Put(out, 2, MPI_LONG, next, 0, 1, both, win));
+    MUST(MPI_Win_flush(next, win));
+    CHECK_ERROR(flushed(MPI_Put(out, 2, MPI_LONG, next, 0, 1, beside, win), next, win), MPI_ERR_RMA_RANGE, "attached");
+    MUST(MPI_Win_unlock(next, win));
+    MUST(MPI_Barrier(MPI_COMM_WORLD));
+    CHECK_EQ(memory[0], before + 1);
+    CHECK_EQ(memory[5], 0);
+    CHECK_EQ(memory[7], -before);
+    MPI_Type_free(&both), MPI_Type_free(&beside);
+    MUST(MPI_Win_free(&win));
+    free(all);
+}
+
 static void cached(void)
 {
     MPI_Win win;
@@ -314,6 +348,7 @@ int main(int argc, char **argv)
     hinted();
     if (check_shares_memory()) shared(0), shared(1);
     dynamic();
+    two_regions();
     cached();
     many();
     at_once();

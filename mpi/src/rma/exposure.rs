@@ -58,10 +58,10 @@ impl Exposure {
         let (Ok(low), Ok(bytes)) = (u64::try_from(low), u64::try_from(bytes)) else {
             return Err(TargetRefusal::Outside);
         };
-        if !self.own().is_attached(low, bytes) {
+        let buf = make();
+        if !self.own().is_attached(low, bytes) && !self.own().are_attached(&buf) {
             return Err(TargetRefusal::Outside);
         }
-        let buf = make();
         if buf.is_there(writes) { Ok(buf) } else { Err(TargetRefusal::Unmapped) }
     }
 }
@@ -71,7 +71,7 @@ impl ExposedWindow for Exposure {
         if let Some(memory) = &self.memory {
             return memory.contiguous(at, len).ok_or(TargetRefusal::Outside);
         }
-        // SAFETY: attached, as is checked before, and so by the program's promise memory that ranks of the window may use; the kernel
+        // SAFETY: nobody uses it before it was found attached, and so by the program's promise memory that ranks of the window may use; the kernel
         // is asked whether it is there.
         let make = || unsafe {
             UserBuf::contiguous(std::ptr::with_exposed_provenance_mut(at as usize), len as usize)
@@ -91,7 +91,7 @@ impl ExposedWindow for Exposure {
         }
         let (low, high) = layout.span(count);
         let base = std::ptr::with_exposed_provenance_mut(at as usize);
-        // SAFETY: as above, for all bytes of the span.
+        // SAFETY: as above, for all bytes of the elements.
         let make = || unsafe { UserBuf::typed(base, count, layout) };
         self.attached(low + i128::from(at), high - low, make, writes)
     }

@@ -212,7 +212,9 @@ fn locate(
         // The target alone knows what it has attached.
         true if window.is_far(target) => low >= 0,
         true => u64::try_from(low).is_ok_and(|low| {
-            window.controls[target as usize].is_attached(low, (high - i128::from(low)).max(0) as u64)
+            let control = &window.controls[target as usize];
+            control.is_attached(low, (high - i128::from(low)).max(0) as u64)
+                || control.are_attached(&elements_at(first as usize, elements, datatype))
         }),
         false => low >= 0 && high <= i128::from(there.bytes),
     };
@@ -230,6 +232,13 @@ fn locate(
         }
         MemoryRoute::Message => (WindowAddress(null_mut::<u8>().wrapping_offset(offset)), None),
     })
+}
+
+/// Elements at an address of another process, which are not used.
+#[cold]
+fn elements_at(address: usize, count: u64, datatype: &Datatype) -> UserBuf {
+    // SAFETY: addresses are computed, and no memory is touched.
+    unsafe { UserBuf::typed(std::ptr::with_exposed_provenance_mut(address), count, datatype.layout()) }
 }
 
 /// What messages say of elements at `base`, the bytes of which are at `buffer`'s addresses.
