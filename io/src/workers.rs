@@ -106,6 +106,12 @@ impl Workers {
         self.shared.work.notify_one();
     }
 
+    /// Whether anything that was given to them is not done.
+    pub fn are_busy(&self) -> bool {
+        let queue = self.shared.queue.lock().unwrap_or_else(PoisonError::into_inner);
+        !queue.jobs.is_empty() || queue.threads > queue.idle
+    }
+
     /// Lets the threads end when they have done what there is.
     pub fn end(&self) {
         self.shared.queue.lock().unwrap_or_else(PoisonError::into_inner).ends = true;
@@ -129,5 +135,25 @@ fn serve(shared: &SharedQueue, backend: Backend) {
             queue = shared.work.wait(queue).unwrap_or_else(PoisonError::into_inner);
             queue.idle -= 1;
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::mpsc;
+
+    #[test]
+    fn who_has_work_is_busy_until_it_is_done() {
+        let workers = Workers::new(Backend::Threads);
+        assert!(!workers.are_busy());
+        let (release, held) = mpsc::channel::<()>();
+        workers.call(move || _ = held.recv());
+        assert!(workers.are_busy());
+        drop(release);
+        while workers.are_busy() {
+            std::thread::yield_now();
+        }
+        workers.end();
     }
 }

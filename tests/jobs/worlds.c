@@ -1,7 +1,8 @@
 /* Worlds that end: parents, children, and jobs that meet at a port.
  *
  *   worlds start [disconnect] [call]     starts two children and sits; with `call` in MPI_Recv, else computing
- *   worlds serve NAME TURNS              accepts so often at a port with this name
+ *   worlds late                          rank 0 alone starts a child that comes to MPI_Init after 3 s
+ *   worlds serve NAME TURNS [apart]      accepts so often at a port with this name; with `apart`, rank 0 alone does
  *   worlds call NAME [stay]              connects to it; with `stay`, sits then
  *   worlds open                          opens a port, says its name, and accepts once
  *   worlds own                           opens a port, says its name, and sits computing
@@ -48,8 +49,17 @@ static void start(int argc, char **argv, MPI_Comm parent)
     sit(argc, argv);
 }
 
-static void serve(const char *name, int turns)
+static void late(char **argv, MPI_Comm parent)
 {
+    char *words[] = {"late", "child", NULL};
+    if (parent == MPI_COMM_NULL && rank == 0)
+        MPI_Comm_spawn(argv[0], words, 1, MPI_INFO_NULL, 0, MPI_COMM_SELF, &parent, MPI_ERRCODES_IGNORE);
+}
+
+static void serve(const char *name, int turns, int apart)
+{
+    MPI_Comm comm = apart ? MPI_COMM_SELF : MPI_COMM_WORLD;
+    if (apart && rank != 0) return;
     char port[MPI_MAX_PORT_NAME] = "";
     if (rank == 0) {
         MPI_Open_port(MPI_INFO_NULL, port);
@@ -60,7 +70,7 @@ static void serve(const char *name, int turns)
     for (int turn = 0; turn < turns; turn++) {
         MPI_Comm inter;
         int sum, mine = rank + 1;
-        MPI_Comm_accept(port, MPI_INFO_NULL, 0, MPI_COMM_WORLD, &inter);
+        MPI_Comm_accept(port, MPI_INFO_NULL, 0, comm, &inter);
         MPI_Allreduce(&mine, &sum, 1, MPI_INT, MPI_SUM, inter);
         if (rank == 0) printf("served %d\n", sum);
         fflush(stdout);
@@ -115,13 +125,15 @@ static void knock(const char *port)
 int main(int argc, char **argv)
 {
     MPI_Comm parent;
+    if (argc > 1 && strcmp(argv[1], "late") == 0 && has(argc, argv, "child")) sleep(3);
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_get_parent(&parent);
     const char *what = argc > 1 ? argv[1] : "";
     if (strcmp(what, "start") == 0) start(argc, argv, parent);
-    if (strcmp(what, "serve") == 0) serve(argv[2], atoi(argv[3]));
-    if (strcmp(what, "publish") == 0) serve(argv[2], -1);
+    if (strcmp(what, "late") == 0) late(argv, parent);
+    if (strcmp(what, "serve") == 0) serve(argv[2], atoi(argv[3]), has(argc, argv, "apart"));
+    if (strcmp(what, "publish") == 0) serve(argv[2], -1, 0);
     if (strcmp(what, "call") == 0) call(argv[2], argc > 3, argc, argv);
     if (strcmp(what, "open") == 0) open_port(0, argc, argv);
     if (strcmp(what, "own") == 0) open_port(1, argc, argv);

@@ -241,7 +241,7 @@ pub(crate) fn accept(
     loop {
         let mut talk = wait::until(
             enter(),
-            |_| Waiting { detail: "waiting for somebody to connect to the port".into(), ..Waiting::on(call) },
+            |_| Waiting::outside(call, "waiting for somebody to connect to the port"),
             |process| match amiss(process) {
                 Some(error) => Some(Err(error)),
                 None if !process.worlds.ports.iter().any(|(_, open)| *open == door) => {
@@ -296,7 +296,7 @@ pub(crate) fn connect(call: &'static str, name: &str, patience: Duration, mine: 
 fn arrive(call: &'static str, visit: u64, until: Instant) -> Option<std::result::Result<Talk, String>> {
     wait::until(
         enter(),
-        |_| Waiting { detail: "connecting to a port".into(), ..Waiting::on(call) },
+        |_| Waiting::outside(call, "connecting to a port"),
         |process| {
             let tcp = process.abroad_mut()?;
             let arrived = tcp.arrived(visit);
@@ -332,7 +332,7 @@ fn in_time<T>(
 ) -> io::Result<T> {
     wait::until(
         enter(),
-        |_| Waiting { detail: detail.into(), ..Waiting::on(call) },
+        |_| Waiting::outside(call, detail),
         |process| {
             let found = look();
             if found.is_none() {

@@ -206,7 +206,7 @@ pub(crate) fn part(call: &'static str, members: Vec<Peer>) {
     tell_why_not_near(&mut process);
     wait::until(
         process,
-        |_| wait::Waiting { detail: "parting from another world".into(), ..wait::Waiting::on(call) },
+        |_| wait::Waiting::outside(call, "parting from another world"),
         |process| process.abroad_mut().is_none_or(Tcp::has_parted).then_some(()),
     );
     let mut process = enter();

@@ -24,6 +24,7 @@ pub(super) const TESTS: &[Test] = &[
     Test { name: "worlds: mpirun stopped and continued", run: stopped },
     Test { name: "worlds: of one that nobody has launched", run: alone },
     Test { name: "worlds: two jobs meet", run: meet },
+    Test { name: "worlds: a late one is waited for", run: late },
     Test { name: "worlds: two jobs that are connected end together", run: end_together },
     Test { name: "worlds: names go with their job", run: names_go },
     Test { name: "worlds: strangers at a port", run: strangers },
@@ -38,6 +39,9 @@ const SITTING: &str = "sitting";
 
 /// Time in which processes get into their calls once they sit.
 const SETTLE: Duration = Duration::from_millis(300);
+
+/// As late as whoever waits in vain is told so earlier.
+const LATE: Duration = Duration::from_secs(3);
 
 impl Jobs<'_> {
     /// The program whose worlds come and go, compiled.
@@ -204,6 +208,21 @@ fn names_go(jobs: &Jobs<'_>) -> Verdict {
         expect(left == 0, "no name is left", &outcome)?;
     }
     std::fs::remove_dir_all(names).map_err(|error| error.to_string())?;
+    passed()
+}
+
+/// Who waits for another world is not taken for deserted by a rank of its own one in `MPI_Finalize`.
+fn late(jobs: &Jobs<'_>) -> Verdict {
+    let (program, service) = (jobs.worlds()?, service());
+    let outcome = super::common::run_command(jobs.mpirun(2).arg(&program).arg("late"))?;
+    expect_code(&outcome, 0)?;
+    let server = start(jobs.mpirun(2).arg(&program).args(["serve", &service, "1", "apart"]))?;
+    wait_for_ranks(&server, "worlds", 2)?;
+    std::thread::sleep(LATE);
+    let client = super::common::run_command(jobs.mpirun(1).arg(&program).args(["call", &service]));
+    let outcome = server.wait(JOB_LIMIT).map_err(|error| error.to_string())?;
+    expect_code(&outcome, 0)?;
+    expect_code(&client?, 0)?;
     passed()
 }
 

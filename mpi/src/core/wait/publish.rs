@@ -7,6 +7,8 @@ use crate::comm::object::Comm;
 use crate::core::process::Process;
 use crate::limits::BOARD_FURTHER_THREADS_MAX;
 use std::time::Duration;
+use tern_fabric::limits::UNKNOWN_DELIVERY;
+use tern_io::Workers;
 use tern_job::Blocked;
 
 /// A thread of this process goes on sleeping in a call: how long that has lasted, and how long nothing has come. Answers with what
@@ -34,9 +36,7 @@ fn publish_longest(process: &Process) {
     let detail = with_further(&longest.waiting.detail, further, process);
     let waits: Vec<&Waiting> = process.waiting.asleep.waits.iter().map(|wait| &wait.waiting).collect();
     let notes = notes::notes(process, &waits);
-    let transport = process.engine_ref().map(|engine| engine.transport_ref());
-    let delivery = transport.map_or(Duration::ZERO, |transport| transport.delivery_max());
-    let frames_ahead = transport.and_then(|transport| transport.frames_ahead());
+    let (delivery, frames_ahead) = on_the_way(process);
     with_blocked(&longest.waiting, &detail, process, |blocked| {
         let (since_ns, still_ns) = (longest.since_ns, longest.still_ns);
         status_page.publish(&Blocked {
@@ -48,6 +48,18 @@ fn publish_longest(process: &Process) {
             ..*blocked
         });
     });
+}
+
+/// How long what may still come to this rank may be on its way, and how many frames of its own are. What another world does, or the
+/// disk, nobody can know.
+fn on_the_way(process: &Process) -> (Duration, Option<i64>) {
+    let is_unknown = process.waiting.asleep.waits.iter().any(|wait| wait.waiting.from_outside);
+    if is_unknown || process.objects.files.workers.as_ref().is_some_and(Workers::are_busy) {
+        return (UNKNOWN_DELIVERY, None);
+    }
+    let transport = process.engine_ref().map(|engine| engine.transport_ref());
+    let delivery = transport.map_or(Duration::ZERO, |transport| transport.delivery_max());
+    (delivery, transport.and_then(|transport| transport.frames_ahead()))
 }
 
 /// Whether any thread sleeps in a call that stands on the status page.

@@ -22,6 +22,8 @@ pub(crate) struct Waiting {
     pub root: i32,
     /// What is waited for is a message to this rank.
     pub receives: bool,
+    /// It may come from outside this world, of which no rank here knows: another one, or a person who starts it.
+    pub from_outside: bool,
     /// The requests that are waited for, as far as there are any.
     pub requests: Vec<MPI_Request>,
     /// More.
@@ -42,6 +44,7 @@ impl Waiting {
             collective: "",
             root: NO_ROOT,
             receives: false,
+            from_outside: false,
             requests: Vec::new(),
             detail: String::new(),
             further: String::new(),
@@ -62,6 +65,11 @@ impl Waiting {
     /// For a message to this rank.
     pub(crate) fn receiving(self) -> Self {
         Waiting { receives: true, ..self }
+    }
+
+    /// For what another world does, or says.
+    pub(crate) fn outside(call: &'static str, detail: &str) -> Self {
+        Waiting { detail: detail.into(), from_outside: true, ..Waiting::on(call) }
     }
 
     /// For this request.
