@@ -7,6 +7,7 @@ mod files;
 mod table;
 mod text;
 
+use std::ffi::OsString;
 use std::fmt;
 use tern_engine::limits::{CREDIT_BYTES_MAX, CREDIT_BYTES_MIN};
 use tern_engine::settings::EngineSettings;
@@ -142,6 +143,8 @@ pub enum ValueFault {
     Unknown,
     /// It is a number, but too large or too small.
     OutOfRange,
+    /// Its bytes are no text.
+    NoText,
 }
 
 impl fmt::Display for ValueFault {
@@ -149,6 +152,7 @@ impl fmt::Display for ValueFault {
         f.write_str(match self {
             ValueFault::Unknown => "is not understood",
             ValueFault::OutOfRange => "is out of range",
+            ValueFault::NoText => "is no text",
         })
     }
 }
@@ -168,11 +172,13 @@ pub fn indices_of(category: usize) -> std::ops::Range<usize> {
 
 impl Environment {
     /// Reads all variables by `get`.
-    pub fn read(get: impl Fn(&str) -> Option<String>) -> Result<Self, BadValue> {
+    pub fn read(get: impl Fn(&str) -> Option<OsString>) -> Result<Self, BadValue> {
         let mut all = Environment::default();
         for variable in variables() {
             if let Some(value) = get(variable.name) {
-                variable.set(&mut all, &value)?;
+                let text = value.to_str().ok_or(ValueFault::NoText);
+                let set = text.and_then(|text| variable.values.set(&mut all, text));
+                set.map_err(|fault| variable.bad(&value.to_string_lossy(), fault))?;
             }
         }
         Ok(all.in_effect())
@@ -207,15 +213,16 @@ pub fn variable(name: &str) -> Option<&'static Variable> {
 impl Variable {
     /// Takes a value from the environment.
     pub fn set(&self, all: &mut Environment, value: &str) -> Result<(), BadValue> {
-        self.values.set(all, value).map_err(|fault| BadValue {
-            name: self.name,
-            value: value.to_owned(),
-            fault,
-            expected: match fault {
-                ValueFault::Unknown => self.values.expected(),
-                ValueFault::OutOfRange => format!("a number from 0 to {}", u32::MAX),
-            },
-        })
+        self.values.set(all, value).map_err(|fault| self.bad(value, fault))
+    }
+
+    fn bad(&self, value: &str, fault: ValueFault) -> BadValue {
+        let expected = match fault {
+            ValueFault::Unknown => self.values.expected(),
+            ValueFault::OutOfRange => format!("a number from 0 to {}", u32::MAX),
+            ValueFault::NoText => "text in UTF-8".into(),
+        };
+        BadValue { name: self.name, value: value.to_owned(), fault, expected }
     }
 
     /// The value, as it would be written in the environment.

@@ -208,7 +208,7 @@ const NETWORK: Category = Category {
             name: "TERN_PORTS",
             meaning: "The ports at which ranks are reached, TCP and UDP; the last of them is for multicasts. Unless it is set, the kernel chooses.",
             values: Values::Text(
-                "first-last, as in 40000-40100",
+                "first-last, as in 40000-40100: two ports at least",
                 |all| all.transport.tcp.ports.text(),
                 |all, text| Ports::parse(text).map(|ports| all.transport.tcp.ports = ports),
             ),

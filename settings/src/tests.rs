@@ -2,7 +2,7 @@ use super::*;
 use tern_engine::settings::Rendezvous;
 
 fn read(name: &'static str, value: &'static str) -> Result<Environment, BadValue> {
-    Environment::read(|asked| (asked == name).then(|| value.to_owned()))
+    Environment::read(|asked| (asked == name).then(|| value.into()))
 }
 
 #[test]
@@ -12,6 +12,16 @@ fn numbers_take_suffixes() {
     assert_eq!(credits("2M"), Ok(2 << 20));
     for bad in ["", "k", "many", "-1", "99999g", "4g", "1kk", "+", "1é"] {
         assert!(credits(bad).is_err(), "{bad:?}");
+    }
+}
+
+#[test]
+fn bytes_that_are_no_text_are_refused() {
+    use std::os::unix::ffi::OsStringExt;
+    let bytes = || std::ffi::OsString::from_vec(b"/tmp/\xff".to_vec());
+    for name in ["TERN_TRANSPORT", "TERN_COLL_TABLE"] {
+        let said = Environment::read(|asked| (asked == name).then(bytes)).unwrap_err().to_string();
+        assert_eq!(said, format!("{name}=/tmp/\u{fffd} is no text: it must be text in UTF-8"));
     }
 }
 

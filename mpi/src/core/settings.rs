@@ -16,7 +16,7 @@ const PREFIX: &str = "TERN_";
 
 /// What the environment asks for, or what of it cannot be understood.
 pub(crate) fn from_environment() -> Result<Environment, BadValue> {
-    Environment::read(|name| std::env::var(name).ok())
+    Environment::read(|name| std::env::var_os(name))
 }
 
 /// Says which variables with Tern's prefix nobody reads, since their names are misspelled: rank 0 alone, so once in a job.

@@ -5,7 +5,7 @@ use tern_settings::Environment;
 
 /// The table in effect, and how to read it.
 pub(crate) fn list() -> Result<String, String> {
-    let all = Environment::read(|name| std::env::var(name).ok()).map_err(|bad| bad.to_string())?;
+    let all = Environment::read(|name| std::env::var_os(name)).map_err(|bad| bad.to_string())?;
     let mut text = format!("{HEADING:<92}  # from; needs\n");
     if !all.coll_table.is_empty() {
         let rows = load(all.coll_table.as_ref()).map_err(|bad| format!("TERN_COLL_TABLE: {bad}"))?;

@@ -10,7 +10,7 @@ use crate::table::TextTable;
 
 /// The tables, one for each transport.
 pub(crate) fn list() -> Result<String, String> {
-    let all = Environment::read(|name| std::env::var(name).ok()).map_err(|bad| bad.to_string())?;
+    let all = Environment::read(|name| std::env::var_os(name)).map_err(|bad| bad.to_string())?;
     let shm = shm_limits(&all);
     let own = Loopback::new(0).limits(0);
     Ok(format!(

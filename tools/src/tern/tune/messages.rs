@@ -99,7 +99,7 @@ struct LocalLimits {
 
 impl LocalLimits {
     fn ask() -> Result<LocalLimits, String> {
-        let all = Environment::read(|name| std::env::var(name).ok()).map_err(|bad| bad.to_string())?;
+        let all = Environment::read(|name| std::env::var_os(name)).map_err(|bad| bad.to_string())?;
         let limits = shm_limits(&all);
         let at_once_bytes_max = all.engine.eager_bytes_max(&limits) as u64;
         Ok(LocalLimits { at_once_bytes_max, prefers_send: limits.prefers_send })
