@@ -108,6 +108,32 @@ static void performance_variables(void)
     CHECK_EQ(in_categories_events, events);
 }
 
+/* What the program puts into its environment later changes neither a value nor how long it is. */
+static void later_environment(void)
+{
+    MPI_T_cvar_handle handle;
+    int all, count;
+    char name[256];
+    MUST(MPI_T_cvar_get_num(&all));
+    for (int index = 0; index < all; index++) {
+        MPI_Datatype type;
+        int length = sizeof name;
+        MUST(MPI_T_cvar_get_info(index, name, &length, NULL, &type, NULL, NULL, NULL, NULL, NULL));
+        if (type != MPI_CHAR || getenv(name) != NULL) continue;
+        char before[512] = "", after[512] = "";
+        memset(after, '#', sizeof after - 1);
+        MUST(MPI_T_cvar_handle_alloc(index, NULL, &handle, &count));
+        if (count > 256) count = 256;
+        MUST(MPI_T_cvar_read(handle, before));
+        setenv(name, "abcdefghijklmnopqrstuvwxyzabcdefghijklmnopqrstuvwxyz", 1);
+        MUST(MPI_T_cvar_read(handle, after));
+        unsetenv(name);
+        CHECK_STR(after, before);
+        CHECK_EQ(after[count], '#');
+        MUST(MPI_T_cvar_handle_free(&handle));
+    }
+}
+
 static void performance_sessions(void)
 {
     MPI_T_pvar_session session;
@@ -126,6 +152,7 @@ int main(int argc, char **argv)
     CHECK_EQ(before, MPI_T_ERR_NOT_INITIALIZED);
     CHECK_EQ(started, MPI_SUCCESS);
     variables();
+    later_environment();
     categories();
     performance_variables();
     performance_sessions();

@@ -4,6 +4,7 @@
 pub(crate) use tern_settings::{BadValue, Environment};
 
 use std::io::Write;
+use std::sync::{Mutex, PoisonError};
 
 use tern_abi::{MPI_ERRORS_ABORT, MPI_ERRORS_ARE_FATAL, MPI_ERRORS_RETURN, MPI_Errhandler};
 use tern_coll::{TableRow, table};
@@ -36,6 +37,19 @@ pub(crate) fn tell_unknown(rank: u32) {
             "Tern: the variable {name} is no setting of Tern and changes nothing: {hint}"
         );
     }
+}
+
+/// What MPI was started with last. The program may have changed its environment since.
+static IN_EFFECT: Mutex<Option<Environment>> = Mutex::new(None);
+
+/// MPI starts with these.
+pub(crate) fn keep(environment: &Environment) {
+    *IN_EFFECT.lock().unwrap_or_else(PoisonError::into_inner) = Some(environment.clone());
+}
+
+/// The settings that MPI was started with, if it was.
+pub(crate) fn in_effect() -> Option<Environment> {
+    IN_EFFECT.lock().unwrap_or_else(PoisonError::into_inner).clone()
 }
 
 /// The error handler that is there from the start, also before MPI is initialized (MPI 5.0 section 9.3).

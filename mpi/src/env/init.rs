@@ -151,6 +151,7 @@ pub(crate) fn attach(process: &mut Process) -> Result {
     job.lifeline.iter().for_each(lifeline::hold);
     publish_state(&job, RankState::Starting);
     let mut environment = settings::from_environment().map_err(|bad| fail(MPI_ERR_OTHER, bad.to_string()))?;
+    settings::keep(&environment);
     settings::tell_unknown(job.rank);
     process.coll.rows = settings::coll_rows(&environment).map_err(|bad| fail(MPI_ERR_OTHER, bad))?;
     environment.transport.fingerprint = settings::fingerprint(&environment, &process.coll.rows);

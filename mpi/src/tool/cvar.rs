@@ -4,6 +4,7 @@ use std::ffi::{CStr, c_int, c_void};
 
 use tern_abi::*;
 
+use super::state::BoundCvar;
 use super::text::{name_of, put_text};
 use super::variables::{Values, Variable, settings, type_of, variables};
 use super::{ToolResult, enter, enumeration, give, index, put, tool_entry};
@@ -14,9 +15,10 @@ fn find(at: c_int) -> ToolResult<(usize, &'static Variable)> {
     variables().nth(at).map(|variable| (at, variable)).ok_or(MPI_T_ERR_INVALID_INDEX)
 }
 
-fn of_handle(handle: MPI_T_cvar_handle) -> ToolResult<&'static Variable> {
-    let at = *enter()?.cvar_handles.get(&handle.0).ok_or(MPI_T_ERR_INVALID_HANDLE)?;
-    variables().nth(at).ok_or(MPI_T_ERR_INVALID_HANDLE)
+/// The variable of a handle, and how many elements the program has room for.
+fn of_handle(handle: MPI_T_cvar_handle) -> ToolResult<(&'static Variable, usize)> {
+    let bound = *enter()?.cvar_handles.get(&handle.0).ok_or(MPI_T_ERR_INVALID_HANDLE)?;
+    Ok((variables().nth(bound.number).ok_or(MPI_T_ERR_INVALID_HANDLE)?, bound.room))
 }
 
 /// How many elements of its type a variable has.
@@ -31,8 +33,8 @@ fn count_of(variable: &Variable) -> c_int {
 
 /// Copies the value out, as elements of the variable's type.
 ///
-/// The program has room for [`count_of`] elements.
-fn read(variable: &Variable, buf: ChoiceBufMut) {
+/// The program has room for as many as [`count_of`] has said. Before MPI starts, a text may have grown since.
+fn read(variable: &Variable, room: usize, buf: ChoiceBufMut) {
     let settings = settings();
     match variable.values {
         Values::Number(get, _) => buf.store(0, get(&settings) as MPI_Count),
@@ -40,7 +42,11 @@ fn read(variable: &Variable, buf: ChoiceBufMut) {
         Values::Choice(_, get, _) => buf.store(0, get(&settings) as c_int),
         Values::Set(..) | Values::File(..) | Values::Text(..) => {
             let text = variable.value(&settings);
-            text.bytes().chain([0]).enumerate().for_each(|(at, byte)| buf.store(at, byte));
+            text.bytes()
+                .take(room.saturating_sub(1))
+                .chain([0])
+                .enumerate()
+                .for_each(|(at, byte)| buf.store(at, byte));
         }
     }
 }
@@ -88,8 +94,9 @@ tool_entry! {
         let (at, variable) = find(cvar_index)?;
         let value = tools.fresh_handle();
         give(handle, MPI_T_cvar_handle(value))?;
-        tools.cvar_handles.insert(value, at);
-        put(count, count_of(variable));
+        let room = count_of(variable);
+        tools.cvar_handles.insert(value, BoundCvar { number: at, room: room as usize });
+        put(count, room);
         Ok(())
     }
 
@@ -104,11 +111,11 @@ tool_entry! {
 
     /// The value of a control variable.
     fn MPI_T_cvar_read(handle: MPI_T_cvar_handle, buf: ChoiceBufMut) {
-        let variable = of_handle(handle)?;
+        let (variable, room) = of_handle(handle)?;
         if buf.is_null() {
             return Err(MPI_T_ERR_INVALID);
         }
-        read(variable, buf);
+        read(variable, room, buf);
         Ok(())
     }
 

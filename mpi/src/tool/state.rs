@@ -14,8 +14,8 @@ pub(super) type ToolResult<T = ()> = Result<T, c_int>;
 pub(super) struct Tools {
     /// How many more `MPI_T_init_thread` than `MPI_T_finalize` there were.
     pub(super) uses: usize,
-    /// Control variables bound by handles: which variable.
-    pub(super) cvar_handles: BTreeMap<usize, usize>,
+    /// Control variables bound by handles.
+    pub(super) cvar_handles: BTreeMap<usize, BoundCvar>,
     /// Sessions of performance variables.
     pub(super) pvar_sessions: BTreeMap<usize, ()>,
     /// Their handles.
@@ -56,6 +56,15 @@ pub(super) fn lock() -> MutexGuard<'static, Tools> {
 pub(super) fn enter() -> ToolResult<MutexGuard<'static, Tools>> {
     let tools = lock();
     if tools.uses == 0 { Err(MPI_T_ERR_NOT_INITIALIZED) } else { Ok(tools) }
+}
+
+/// A control variable that is bound.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct BoundCvar {
+    /// Which one.
+    pub(super) number: usize,
+    /// How many elements its program has room for.
+    pub(super) room: usize,
 }
 
 /// A performance variable that is bound.

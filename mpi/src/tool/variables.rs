@@ -15,7 +15,9 @@ pub(super) fn type_of(variable: &Variable) -> MPI_Datatype {
     }
 }
 
-/// The settings in effect. What cannot be understood stops `MPI_Init`; here it leaves the defaults.
+/// The settings in effect. Before MPI starts, those of the environment: what cannot be understood stops `MPI_Init`; here it leaves the
+/// defaults.
 pub(super) fn settings() -> Environment {
-    settings::from_environment().unwrap_or_else(|_| Environment::default().in_effect())
+    let asked_for = || settings::from_environment().unwrap_or_else(|_| Environment::default().in_effect());
+    settings::in_effect().unwrap_or_else(asked_for)
 }
