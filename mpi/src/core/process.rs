@@ -13,9 +13,9 @@ pub(crate) use crate::core::engine::ProcessEngine;
 pub(crate) use ending::{abort, complain, die};
 pub(crate) use guard::{
     ClosedGate, LockGuard, LoneGuard, Threads, allow, bar_others, be_ours, close_gate, enter, enter_alone,
-    enter_anyway, enter_at_once, enter_by_gate, entries, in_forked_child, is_for_ours_alone, is_ours,
-    meet_another, open_gate, several, state_after_fault, threads, try_enter, try_look, use_lock,
-    use_lock_if_idle,
+    enter_anyway, enter_at_once, enter_by_gate, enter_from_sleep, entries, in_forked_child,
+    is_for_ours_alone, is_ours, meet_another, open_gate, several, state_after_fault, threads, try_enter,
+    try_look, use_lock, use_lock_in_time,
 };
 pub(crate) use parts::{Checks, CollectiveState, MulticastState, ProcessWaits};
 pub(crate) use phase::{Phase, phase, set_phase};

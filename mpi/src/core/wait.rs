@@ -26,7 +26,7 @@ pub(crate) use waiting::Waiting;
 pub(crate) use yielding::Yielding;
 
 use crate::check::threads;
-use crate::core::process::{LockGuard, Phase, Process, die, enter, phase};
+use crate::core::process::{LockGuard, Phase, Process, die, enter, enter_from_sleep, phase};
 use crate::limits::*;
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
@@ -466,7 +466,7 @@ impl<T> WaitPatience<T> {
         if began.elapsed() < PUBLISH_AFTER {
             process.leave_to_sleep();
             event.sleep(&*bell, armed, Some(PUBLISH_AFTER));
-            return enter();
+            return enter_from_sleep();
         }
         self.sleep_published(process, &bell, armed, event)
     }
@@ -491,7 +491,7 @@ impl<T> WaitPatience<T> {
         );
         process.leave_to_sleep();
         event.sleep(&**bell, armed, None);
-        let mut process = enter();
+        let mut process = enter_from_sleep();
         publish::end(&mut process, number);
         process
     }

@@ -1,13 +1,12 @@
 //! Telling the tool what has happened, at the end of a call.
 
 use std::cell::Cell;
-use std::sync::TryLockError;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use tern_abi::{MPI_T_event_instance, MPI_T_event_registration};
 
 use super::happening::take_next;
-use super::state::{TOOLS, lock};
+use super::state::lock;
 
 /// A thread is telling.
 static TELLING: AtomicBool = AtomicBool::new(false);
@@ -15,6 +14,21 @@ static TELLING: AtomicBool = AtomicBool::new(false);
 thread_local! {
     /// This thread tells, or is not the program's.
     static QUIET: Cell<bool> = const { Cell::new(false) };
+    /// This thread only looks at a number, perhaps in a signal handler: what has happened is for others to take along.
+    static LOOKING: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Does something by which nothing that has happened is noted.
+pub(super) fn looking<T>(look: impl FnOnce() -> T) -> T {
+    LOOKING.set(true);
+    let seen = look();
+    LOOKING.set(false);
+    seen
+}
+
+/// Whether this thread may take along what has happened, and tell the tool.
+pub(crate) fn may_note() -> bool {
+    !LOOKING.get()
 }
 
 /// This thread never calls the tool's functions: it is not the program's.
@@ -36,13 +50,11 @@ pub(crate) fn deliver() {
 
 /// Tells of one event; whether there was any.
 fn tell_next() -> bool {
-    // A thread that is in the tool interface, this one perhaps, comes by again.
-    let mut tools = match TOOLS.try_lock() {
-        Ok(tools) => tools,
-        Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
-        Err(TryLockError::WouldBlock) => return false,
-    };
     let (next, dropped) = take_next();
+    if next.is_none() && dropped == 0 {
+        return false;
+    }
+    let mut tools = lock();
     let told_of_loss: Vec<_> = match dropped {
         0 => Vec::new(),
         _ => tools.registrations.iter().filter_map(|(&at, known)| known.dropped(at, dropped)).collect(),
@@ -53,7 +65,7 @@ fn tell_next() -> bool {
         .flat_map(|next| tools.registrations.iter().filter(|(_, known)| known.event == next.kind))
         .filter_map(|(&at, known)| known.call(MPI_T_event_instance(instance), MPI_T_event_registration(at)))
         .collect();
-    next.into_iter().for_each(|next| _ = tools.instances.insert(instance, next));
+    next.iter().for_each(|next| _ = tools.instances.insert(instance, *next));
     drop(tools);
     told_of_loss.into_iter().chain(calls).for_each(|call| call());
     lock().instances.remove(&instance);

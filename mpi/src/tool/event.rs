@@ -4,20 +4,24 @@ use std::ffi::{CStr, c_int, c_void};
 
 use tern_abi::*;
 
-use super::happening::{EVENT_TYPES, Happening, now, set_heard};
-use super::state::{EventRegistration, LEVELS, ToolCallback};
+use super::happening::{EVENT_TYPES, Happening, collect, forget, now, set_heard};
+use super::state::{EventRegistration, LEVELS, ToolCallback, ToolsGuard};
 use super::text::{name_of, put_text};
-use super::{ToolResult, Tools, enter, give, index, look, put, tool_entry};
+use super::{ToolResult, enter, give, index, put, stay, tool_entry};
 use crate::core::boundary::{ChoiceBufMut, InOut, Out, OutArray, OutText};
-use crate::core::process::enter_anyway;
+use crate::core::process::{Process, enter_anyway};
 use crate::env::hints::Info;
 
-/// Lets the library note what happens while somebody listens.
-pub(super) fn listen(tools: &Tools) {
+/// Lets the library note what happens while somebody listens. Who comes after the last one has gone hears of nothing earlier.
+pub(super) fn listen(process: &mut Process, tools: ToolsGuard) {
     let heard = !tools.registrations.is_empty();
+    drop(tools);
     set_heard(heard);
-    if let Some(mut process) = look() {
-        process.engine_mut().into_iter().for_each(|engine| engine.listen_for_tool(heard));
+    let Some(engine) = process.engine_mut() else { return };
+    engine.listen_for_tool(heard);
+    if !heard {
+        collect(engine);
+        forget();
     }
 }
 
@@ -92,7 +96,7 @@ tool_entry! {
         ordering: Option<Out<'_, MPI_T_source_order>>, ticks_per_second: Option<Out<'_, MPI_Count>>, max_ticks: Option<Out<'_, MPI_Count>>,
         info: Option<Out<'_, MPI_Info>>,
     ) {
-        let _tools = enter()?;
+        drop(enter()?);
         source(source_index)?;
         put_text(name, name_len, "tern");
         put_text(desc, desc_len, "What happens in this process's part of the library.");
@@ -124,7 +128,7 @@ tool_entry! {
         array_of_datatypes: Option<OutArray<'_, MPI_Datatype>>, array_of_displacements: Option<OutArray<'_, MPI_Aint>>, num_elements: Option<InOut<'_, c_int>>,
         enumtype: Option<Out<'_, MPI_T_enum>>, info: Option<Out<'_, MPI_Info>>, desc: Option<OutText<'_>>, desc_len: Option<InOut<'_, c_int>>, bind: Option<Out<'_, c_int>>,
     ) {
-        let _tools = enter()?;
+        drop(enter()?);
         let at = index(event_index, EVENT_TYPES.len())?;
         let event = &EVENT_TYPES[at];
         put_text(name, name_len, event.name);
@@ -160,12 +164,13 @@ tool_entry! {
         event_registration: Option<Out<'_, MPI_T_event_registration>>,
     ) {
         let _ = (obj_handle, info);
+        let mut process = stay();
         let mut tools = enter()?;
         let event = index(event_index, EVENT_TYPES.len())?;
         let value = tools.fresh_handle();
         give(event_registration, MPI_T_event_registration(value))?;
         tools.registrations.insert(value, EventRegistration { event, callbacks: [None; 4], dropped: None });
-        listen(&tools);
+        listen(&mut process, tools);
         Ok(())
     }
 
@@ -174,10 +179,11 @@ tool_entry! {
         event_registration: MPI_T_event_registration, user_data: *mut c_void,
         free_cb_function: Option<MPI_T_event_free_cb_function>,
     ) {
+        let mut process = stay();
         let mut tools = enter()?;
         tools.registrations.remove(&event_registration.0).ok_or(MPI_T_ERR_INVALID_HANDLE)?;
-        listen(&tools);
-        drop(tools);
+        listen(&mut process, tools);
+        drop(process);
         if let Some(function) = free_cb_function {
             call_freed(function, event_registration, user_data);
         }

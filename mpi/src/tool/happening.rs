@@ -133,3 +133,27 @@ pub(super) fn take_next() -> (Option<Happening>, u64) {
     let mut queue = QUEUE.lock().unwrap_or_else(PoisonError::into_inner);
     (queue.waiting.pop_front(), std::mem::take(&mut queue.dropped))
 }
+
+/// Forgets what nobody has been told.
+pub(super) fn forget() {
+    let mut queue = QUEUE.lock().unwrap_or_else(PoisonError::into_inner);
+    queue.waiting.clear();
+    queue.dropped = 0;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_forgotten_is_told_to_nobody() {
+        let happening = Happening { kind: 0, at: 0, elements: [0; 3] };
+        {
+            let mut queue = QUEUE.lock().unwrap();
+            queue.waiting.push_back(happening);
+            queue.dropped = 2;
+        }
+        forget();
+        assert!(matches!(take_next(), (None, 0)));
+    }
+}

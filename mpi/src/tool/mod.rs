@@ -27,7 +27,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use crate::core::boundary::Out;
 use crate::core::process::{self, LockGuard, Process};
 use crate::limits::LOOKS_MAX;
-pub(crate) use deliver::{deliver, keep_quiet};
+pub(crate) use deliver::{deliver, keep_quiet, may_note};
 pub(crate) use happening::{collect, is_heard};
 pub(crate) use numbers::lines;
 use state::{HANDLES_START, ToolResult, Tools, enter, lock};
@@ -45,10 +45,7 @@ pub(crate) fn is_in_use() -> bool {
 /// From now on messages are counted.
 fn watch() {
     IN_USE.store(true, Ordering::Relaxed);
-    if let Some(mut process) = look() {
-        count(&mut process);
-    }
-    process::use_lock_if_idle();
+    count(&mut stay());
 }
 
 /// Counts messages from now on, if MPI runs.
@@ -60,6 +57,12 @@ pub(crate) fn count(process: &mut Process) {
             engine.listen_for_tool(true);
         }
     }
+}
+
+/// The state of MPI, once no other thread is there: never with the state of the tools, see [`state::ToolsGuard`].
+fn stay() -> LockGuard {
+    process::use_lock_in_time();
+    process::enter_anyway()
 }
 
 /// The state of MPI, for a look that must not wait: not if another thread is in MPI, nor this one, which a signal has interrupted.
@@ -117,14 +120,15 @@ tool_entry! {
     fn MPI_T_init_thread(required: c_int, provided: Option<Out<'_, c_int>>) {
         // The state has a lock of its own, so every level is provided whatever is required.
         let _ = required;
-        lock().uses += 1;
         watch();
+        lock().uses += 1;
         put(provided, MPI_THREAD_MULTIPLE);
         Ok(())
     }
 
     /// Ends a use; the last one frees what was allocated.
     fn MPI_T_finalize() {
+        let mut process = stay();
         let mut tools = enter()?;
         tools.uses -= 1;
         if tools.uses == 0 {
@@ -132,7 +136,7 @@ tool_entry! {
             tools.pvar_sessions.clear();
             tools.pvar_handles.clear();
             tools.registrations.clear();
-            event::listen(&tools);
+            event::listen(&mut process, tools);
         }
         Ok(())
     }

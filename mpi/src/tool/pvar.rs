@@ -2,29 +2,34 @@
 //!
 //! Levels and peaks are continuous. A counter or timer belongs to its handle: it stands at zero until it is started, and each
 //! session has its own. A read from a signal handler, or while another thread is in MPI for long, gives the value of the last
-//! read: nothing here waits for the state of MPI.
+//! read: it does not wait for the state of MPI. What binds a variable or says from when on it counts does.
 
 use std::collections::btree_map::Entry;
 use std::ffi::{CStr, c_int};
 
 use tern_abi::*;
 
+use super::deliver::looking;
 use super::numbers::{NUMBERS, Number, NumberKind};
 use super::state::BoundPvar;
 use super::text::{name_of, put_text};
-use super::{ToolResult, Tools, enter, give, index, look, put, tool_entry};
+use super::{ToolResult, Tools, enter, give, index, look, put, stay, tool_entry};
 use crate::core::boundary::{ChoiceBuf, ChoiceBufMut, InOut, Out, OutText};
+use crate::core::process::Process;
 
 impl BoundPvar {
     fn number(&self) -> &'static Number {
         &NUMBERS[self.number]
     }
 
-    /// Looks, if MPI lets it.
-    fn refresh(&mut self) {
-        if let Some(process) = look() {
-            self.number().read(&process, self.comm, &mut self.seen);
-        }
+    /// Sees what there is now.
+    fn refresh(&mut self, process: &Process) {
+        self.number().read(process, self.comm, &mut self.seen);
+    }
+
+    /// The same, if MPI lets it.
+    fn glance(&mut self) {
+        looking(|| look().iter().for_each(|process| self.refresh(process)));
     }
 
     /// A value for the tool, as it was seen last.
@@ -36,17 +41,21 @@ impl BoundPvar {
         }
     }
 
-    fn start(&mut self) {
+    fn start(&mut self, process: &Process) {
         if self.since.is_none() {
-            self.refresh();
+            self.refresh(process);
             self.since = Some(self.seen.clone());
         }
     }
 
-    fn stop(&mut self) {
-        self.refresh();
+    fn stop(&mut self, process: &Process) {
+        self.refresh(process);
         self.before = (0..self.seen.len()).map(|at| self.value(at)).collect();
         self.since = None;
+    }
+
+    fn reset(&mut self) {
+        self.set(vec![0; self.seen.len()]);
     }
 
     /// It goes on from these values, from what was seen last.
@@ -55,9 +64,8 @@ impl BoundPvar {
         self.since = self.since.take().map(|_| self.seen.clone());
     }
 
-    /// Writes the values, for which there is room.
-    fn store(&mut self, buf: ChoiceBufMut) {
-        self.refresh();
+    /// Writes the values that were seen last, for which there is room.
+    fn store(&self, buf: ChoiceBufMut) {
         for at in 0..self.seen.len() {
             let value = self.value(at);
             match self.number().kind {
@@ -68,14 +76,14 @@ impl BoundPvar {
     }
 
     /// Reads as many values.
-    fn load(&mut self, buf: ChoiceBuf) {
+    fn load(&mut self, process: &Process, buf: ChoiceBuf) {
         let kind = self.number().kind;
         let value = |at| match kind {
             NumberKind::Time => (buf.load::<f64>(at) * 1e9) as u64,
             _ => buf.load::<u64>(at),
         };
         let values = (0..self.seen.len()).map(value).collect();
-        self.refresh();
+        self.refresh(process);
         self.set(values);
     }
 }
@@ -96,26 +104,27 @@ fn with<T>(
     work(bound.ok_or(MPI_T_ERR_INVALID_HANDLE)?)
 }
 
-/// Does something with one handle, or with all of a session that allow it.
+/// Does something with one handle, or with all of a session that allow it, by what MPI says now.
 fn with_all(
     session: MPI_T_pvar_session,
     handle: MPI_T_pvar_handle,
     refusal: c_int,
-    work: impl Fn(&mut BoundPvar),
+    work: impl Fn(&mut BoundPvar, &Process),
 ) -> ToolResult {
+    let process = stay();
     if handle != MPI_T_PVAR_ALL_HANDLES {
         return with(session, handle, |bound| {
             if bound.number().kind.is_continuous() {
                 return Err(refusal);
             }
-            work(bound);
+            work(bound, &process);
             Ok(())
         });
     }
     let mut tools = enter()?;
     check(&tools, session)?;
     let own = tools.pvar_handles.values_mut().filter(|bound| bound.session == session.0);
-    own.filter(|bound| !bound.number().kind.is_continuous()).for_each(work);
+    own.filter(|bound| !bound.number().kind.is_continuous()).for_each(|bound| work(bound, &process));
     Ok(())
 }
 
@@ -184,6 +193,7 @@ tool_entry! {
         session: MPI_T_pvar_session, pvar_index: c_int, obj_handle: ChoiceBufMut, handle: Option<Out<'_, MPI_T_pvar_handle>>,
         count: Option<Out<'_, c_int>>,
     ) {
+        let process = stay();
         let mut tools = enter()?;
         check(&tools, session)?;
         let at = index(pvar_index, NUMBERS.len())?;
@@ -195,14 +205,10 @@ tool_entry! {
             }
             comm = ChoiceBuf::from(obj_handle).load(0);
         }
-        let values = {
-            let process = look();
-            let known = |process: &crate::core::process::LockGuard| process.objects.comms.get(comm).is_some();
-            if number.is_of_comm() && !process.as_ref().is_some_and(known) {
-                return Err(MPI_T_ERR_INVALID_HANDLE);
-            }
-            process.map_or(1, |process| number.count(&process, comm))
-        };
+        if number.is_of_comm() && process.objects.comms.get(comm).is_none() {
+            return Err(MPI_T_ERR_INVALID_HANDLE);
+        }
+        let values = number.count(&process, comm);
         let value = tools.fresh_handle();
         give(handle, MPI_T_pvar_handle(value))?;
         let zeros = vec![0; values];
@@ -239,6 +245,7 @@ tool_entry! {
     fn MPI_T_pvar_read(session: MPI_T_pvar_session, handle: MPI_T_pvar_handle, buf: ChoiceBufMut) {
         with(session, handle, |bound| {
             present(buf.into())?;
+            bound.glance();
             bound.store(buf);
             Ok(())
         })
@@ -246,21 +253,22 @@ tool_entry! {
 
     /// Sets a performance variable.
     fn MPI_T_pvar_write(session: MPI_T_pvar_session, handle: MPI_T_pvar_handle, buf: ChoiceBuf) {
+        let process = stay();
         with(session, handle, |bound| {
             if bound.number().kind.is_continuous() {
                 return Err(MPI_T_ERR_PVAR_NO_WRITE);
             }
             present(buf)?;
-            bound.load(buf);
+            bound.load(&process, buf);
             Ok(())
         })
     }
 
     /// Sets a variable, or all of a session, to the initial value.
     fn MPI_T_pvar_reset(session: MPI_T_pvar_session, handle: MPI_T_pvar_handle) {
-        with_all(session, handle, MPI_T_ERR_PVAR_NO_WRITE, |bound| {
-            bound.refresh();
-            bound.set(vec![0; bound.seen.len()]);
+        with_all(session, handle, MPI_T_ERR_PVAR_NO_WRITE, |bound, process| {
+            bound.refresh(process);
+            bound.reset();
         })
     }
 
@@ -271,8 +279,9 @@ tool_entry! {
                 return Err(MPI_T_ERR_PVAR_NO_WRITE);
             }
             present(buf.into())?;
+            bound.glance();
             bound.store(buf);
-            bound.set(vec![0; bound.seen.len()]);
+            bound.reset();
             Ok(())
         })
     }

@@ -3,9 +3,11 @@
 use super::happening::Happening;
 use std::collections::BTreeMap;
 use std::ffi::{c_int, c_void};
+use std::ops::{Deref, DerefMut};
 use std::ptr;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use tern_abi::*;
+use tern_transport::signals;
 
 /// A call's outcome: an error is a class of the tool interface.
 pub(super) type ToolResult<T = ()> = Result<T, c_int>;
@@ -38,7 +40,7 @@ impl Tools {
 /// Handles below are the standard's.
 pub(super) const HANDLES_START: usize = 4096;
 
-pub(super) static TOOLS: Mutex<Tools> = Mutex::new(Tools {
+static TOOLS: Mutex<Tools> = Mutex::new(Tools {
     uses: 0,
     cvar_handles: BTreeMap::new(),
     pvar_sessions: BTreeMap::new(),
@@ -48,12 +50,35 @@ pub(super) static TOOLS: Mutex<Tools> = Mutex::new(Tools {
     next_handle: HANDLES_START,
 });
 
-pub(super) fn lock() -> MutexGuard<'static, Tools> {
-    TOOLS.lock().unwrap_or_else(PoisonError::into_inner)
+/// The right to use the state. No handler interrupts its holder: one that reads a variable would wait for it. For the same reason the
+/// holder waits for nothing else: whoever needs the state of MPI, too, has entered that first.
+pub(super) struct ToolsGuard {
+    // In this order: a handler that has waited may lock.
+    tools: MutexGuard<'static, Tools>,
+    _signals: signals::Held,
+}
+
+impl Deref for ToolsGuard {
+    type Target = Tools;
+
+    fn deref(&self) -> &Tools {
+        &self.tools
+    }
+}
+
+impl DerefMut for ToolsGuard {
+    fn deref_mut(&mut self) -> &mut Tools {
+        &mut self.tools
+    }
+}
+
+pub(super) fn lock() -> ToolsGuard {
+    let signals = signals::Held::new();
+    ToolsGuard { tools: TOOLS.lock().unwrap_or_else(PoisonError::into_inner), _signals: signals }
 }
 
 /// The state, if the interface is initialized.
-pub(super) fn enter() -> ToolResult<MutexGuard<'static, Tools>> {
+pub(super) fn enter() -> ToolResult<ToolsGuard> {
     let tools = lock();
     if tools.uses == 0 { Err(MPI_T_ERR_NOT_INITIALIZED) } else { Ok(tools) }
 }

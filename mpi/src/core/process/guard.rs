@@ -89,6 +89,8 @@ pub(crate) fn use_lock() {
 
 /// The thread that sleeps in the library, where no lock is used, by [`thread_token`]; 0: none.
 static ASLEEP: AtomicUsize = AtomicUsize::new(0);
+/// In its place: another thread makes that the lock is used, and the sleeper waits for that.
+const SWITCHING: usize = usize::MAX;
 /// The program's thread that is in a call with the lock, or sleeps in one, with [`Threads::OneAndOurs`], by [`thread_token`]; 0: none.
 static CALLER: AtomicUsize = AtomicUsize::new(0);
 
@@ -376,7 +378,25 @@ pub(crate) fn bar_others(time: Duration) -> bool {
 #[cold]
 #[inline(never)]
 fn fall_asleep() {
-    ASLEEP.store(thread_token(), Ordering::Relaxed);
+    ASLEEP.store(thread_token(), Ordering::Release);
+}
+
+/// Enters the library after [`LockGuard::leave_to_sleep`]. Another thread may have begun to use the lock meanwhile.
+#[cold]
+#[cfg_attr(debug_assertions, track_caller)]
+pub(crate) fn enter_from_sleep() -> LockGuard {
+    let oneself = thread_token();
+    while !threaded() {
+        match ASLEEP.compare_exchange(oneself, 0, Ordering::Acquire, Ordering::Acquire) {
+            Ok(_) => {
+                holder::arrive();
+                return LockGuard { entry: Entry::Alone };
+            }
+            Err(SWITCHING) => std::thread::yield_now(),
+            Err(_) => break,
+        }
+    }
+    enter()
 }
 
 /// Enters the library for a call that any thread may make at any time, whatever level was asked for (MPI 5.0 section 11.4.1).
@@ -426,12 +446,33 @@ pub(crate) fn try_to_end(patience: Duration) -> Option<LockGuard> {
     }
 }
 
-/// As [`use_lock`], with the gate open, unless a thread is in the library already.
-pub(crate) fn use_lock_if_idle() {
-    if !threaded() && !GATE.is_occupied() {
-        use_lock();
-        open_gate();
+/// As [`use_lock`], with the gate open, once no other thread is in the library but one that sleeps there. This one is not.
+pub(crate) fn use_lock_in_time() {
+    while !threaded() {
+        if !GATE.is_occupied() {
+            use_lock();
+            open_gate();
+        } else if !use_lock_beside_sleeper() {
+            std::thread::yield_now();
+        }
     }
+}
+
+/// As [`use_lock`], if a thread sleeps in the library: it sleeps on as one that has slept with the lock from the beginning.
+fn use_lock_beside_sleeper() -> bool {
+    let sleeper = ASLEEP.load(Ordering::Relaxed);
+    let is_asleep = sleeper != 0 && sleeper != SWITCHING;
+    let holds = || ASLEEP.compare_exchange(sleeper, SWITCHING, Ordering::Acquire, Ordering::Relaxed).is_ok();
+    if !is_asleep || !holds() {
+        return false;
+    }
+    CALLER.store(sleeper, Ordering::Relaxed);
+    GATE.close_from_inside();
+    GATE.vacate();
+    use_lock();
+    ASLEEP.store(0, Ordering::Release);
+    open_gate();
+    true
 }
 
 /// The lock has been taken.
@@ -501,7 +542,7 @@ fn leave_otherwise(sleeps: bool, entry: Entry) {
         guard.wake_sleepers(sleeps);
     }
     crate::core::progress::leaving(&mut guard);
-    let heard = crate::tool::is_heard();
+    let heard = crate::tool::is_heard() && crate::tool::may_note();
     if heard {
         guard.engine_mut().into_iter().for_each(crate::tool::collect);
     }
