@@ -59,6 +59,8 @@ pub struct Blocked<'a> {
     pub call: &'a str,
     /// Name of the collective that the call is or completes; empty if it is none.
     pub collective: &'a str,
+    /// Which of the communicator's collectives it is, if that is known: two ranks with the same number should be in the same one.
+    pub number: Option<u32>,
     /// Rank of the peer in the communicator, [`ANY_PEER`] or [`NO_PEER`].
     pub peer: i32,
     /// The tag, [`ANY_TAG`] or [`NO_TAG`].
@@ -96,6 +98,7 @@ impl<'a> Blocked<'a> {
         Blocked {
             call,
             collective: "",
+            number: None,
             peer: NO_PEER,
             tag: NO_TAG,
             root: NO_ROOT,
@@ -255,8 +258,9 @@ const CONTEXT: usize = 48;
 const STILL: usize = 56;
 const DELIVERY: usize = 64;
 const FRAMES_AHEAD: usize = 72;
+const NUMBER: usize = 80;
 /// Two bytes for the length of each text.
-const LENGTHS: usize = 80;
+const LENGTHS: usize = 84;
 const TEXT: usize = LENGTHS + 2 * TEXTS;
 const CHECKSUM: usize = RECORD_BYTES - 8;
 
@@ -270,6 +274,7 @@ const TEXT_BYTES_MAX: [usize; TEXTS] = [64, 64, 128, 255, CHECKSUM - TEXT];
 const NOTES_BYTES_MIN: usize = CHECKSUM - TEXT - (64 + 64 + 128 + 255);
 const _: () = assert!(TEXT + 64 + 64 + 128 + 255 + 400 <= CHECKSUM, "there is room for notes");
 
+const NUMBER_UNKNOWN: u32 = u32::MAX;
 const SIZE_UNKNOWN: u64 = u64::MAX;
 const AHEAD_UNKNOWN: i64 = i64::MIN;
 
@@ -345,6 +350,7 @@ impl RankRecord {
         Some(Blocked {
             call,
             collective,
+            number: Some(self.u32(NUMBER)).filter(|&number| number != NUMBER_UNKNOWN),
             peer: self.u32(PEER) as i32,
             tag: self.u32(TAG) as i32,
             root: self.u32(ROOT) as i32,
@@ -363,6 +369,7 @@ impl RankRecord {
     }
 
     fn put_blocked(&mut self, blocked: &Blocked<'_>) {
+        self.put_u32(NUMBER, blocked.number.unwrap_or(NUMBER_UNKNOWN));
         self.put_u32(PEER, blocked.peer as u32);
         self.put_u32(TAG, blocked.tag as u32);
         self.put_u32(COMM_SIZE, blocked.comm_size);
@@ -480,6 +487,7 @@ mod tests {
             still_ns: 23_456,
             delivery: Duration::from_secs(7),
             frames_ahead: Some(-3),
+            number: Some(7),
             detail,
             notes: "one\ntwo",
             ..Blocked::on("MPI_Recv")

@@ -7,6 +7,8 @@ use super::told::Told;
 use crate::comm::object::{Comm, Lane};
 use crate::core::error::{Error, Result, fail};
 use crate::core::process::ProcessEngine;
+use crate::core::wait::CallNumber;
+use crate::limits::LAST_BARRIER_TAG;
 use crate::p2p::fault::explain;
 use std::sync::Arc;
 use tern_abi::*;
@@ -113,6 +115,11 @@ impl Bindings {
         self.local = GroupReach { context: comm.lane(lane), group: comm.group.clone() };
         let remote = comm.remote.clone();
         self.remote = remote.map(|group| GroupReach { context: comm.lane(Lane::Coll), group });
+    }
+
+    /// Which of the communicator's collectives the call is.
+    pub(super) fn number(&self) -> CallNumber {
+        if self.tag == LAST_BARRIER_TAG { CallNumber::Next } else { CallNumber::Is(self.tag as u32) }
     }
 
     /// The context of the call's messages.

@@ -7,7 +7,7 @@ use super::port::Bindings;
 use crate::coll::shm_comm_place::ShmCommPlace;
 use crate::core::error::{Result, fail};
 use crate::core::process::{LockGuard, Process, enter};
-use crate::core::wait::{self, WaitEvent, Waiting};
+use crate::core::wait::{self, CallNumber, WaitEvent, Waiting};
 use crate::limits::{COPIED_BYTES_AWAITED_MAX, COPIED_BYTES_PER_YIELD, FIRST_LOOK_AROUND, LAST_LOOK_AROUND};
 use std::cell::Cell;
 use std::time::Duration;
@@ -156,7 +156,7 @@ fn finish_barrier(
     (call, context): (&'static str, u64),
     has_come: Option<(SyncStep, Arrival)>,
 ) -> Result {
-    let waiting = || Waiting::collective(call, context);
+    let waiting = || Waiting { number: CallNumber::Next, ..Waiting::collective(call, context) };
     while let Some(watch) = shm_comm.unsettled().filter(|_| has_come.is_none()) {
         let _ = wait::until_event(process, Awaited::new(shm_comm, watch, waiting));
         process = enter();

@@ -14,7 +14,7 @@ use crate::core::arguments;
 use crate::core::boundary::ChoiceBuf;
 use crate::core::error::Result;
 use crate::core::process::{LockGuard, enter};
-use crate::core::wait::Waiting;
+use crate::core::wait::{CallNumber, Waiting};
 use crate::limits::SHORT_COLLECTIVE_BYTES_MAX;
 use std::cell::Cell;
 use std::ffi::c_int;
@@ -280,7 +280,8 @@ impl ShortHost {
     #[cold]
     fn waiting(&self) -> Waiting {
         let basic = |buffer: &ShortBuffer| Basic::from_handle(buffer.datatype.0);
-        self.told.waiting(self.call, self.context, basic(&self.send), basic(&self.recv))
+        let told = self.told.waiting(self.call, self.context, basic(&self.send), basic(&self.recv));
+        Waiting { number: CallNumber::Last, ..told }
     }
 }
 

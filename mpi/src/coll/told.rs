@@ -2,7 +2,7 @@
 
 use super::port::Bindings;
 use crate::core::wait::Waiting;
-use tern_coll::{CollectiveCall, Root, TypedCount};
+use tern_coll::{Collective, CollectiveCall, Root, TypedCount};
 use tern_job::status_page::{NO_ROOT, ROOT_ELSEWHERE, ROOT_HERE};
 use tern_mem::Basic;
 
@@ -92,7 +92,9 @@ impl Bindings {
     #[cold]
     pub(super) fn waiting(&self) -> Waiting {
         let [send, recv] = [&self.send, &self.recv].map(|side| side.datatype.as_deref()?.basic());
-        self.told.waiting(self.call, self.context(), send, recv)
+        // What another call exchanges on its way is its own.
+        let told = if is_collective(self.call) { self.told } else { Told::NOTHING };
+        Waiting { number: self.number(), ..told.waiting(self.call, self.context(), send, recv) }
     }
 }
 
@@ -115,6 +117,12 @@ impl Told {
         let bytes = Some(self.count.saturating_mul(self.bytes));
         Waiting { bytes, detail: elements(self.count, basic), ..waiting }
     }
+}
+
+/// Whether a call is a collective in any of its forms, by its name.
+fn is_collective(call: &str) -> bool {
+    let call = call.to_ascii_lowercase();
+    Collective::ALL.iter().any(|collective| call.contains(collective.name()))
 }
 
 fn elements(count: u64, basic: Option<Basic>) -> String {

@@ -22,7 +22,7 @@ pub(crate) use awake::is_anybody_awake;
 pub(crate) use notes::{listed, on, said};
 pub(crate) use polling::Polling;
 pub(crate) use shared_core::CoreSharing;
-pub(crate) use waiting::Waiting;
+pub(crate) use waiting::{CallNumber, Waiting};
 pub(crate) use yielding::Yielding;
 
 use crate::check::threads;

@@ -28,7 +28,7 @@ pub(crate) struct Subject {
 pub(crate) fn lines(ranks: Vec<(u32, Standing)>) -> Vec<String> {
     let mut groups: Vec<RanksAtPlace> = Vec::new();
     for (rank, standing) in ranks {
-        match groups.iter_mut().find(|group| group.place == standing.place && group.notes == standing.notes) {
+        match groups.iter_mut().find(|group| group.is_of(&standing)) {
             Some(group) => group.add(rank, standing.time),
             None => groups.push(RanksAtPlace::new(rank, standing)),
         }
@@ -52,9 +52,12 @@ pub(crate) struct Standing {
 struct ReportedCollective {
     /// Its name.
     name: String,
-    /// The communicator: what tells it from others, and its name.
+    /// Which of the communicator's it is, if that is known.
+    number: Option<u32>,
+    /// The communicator: what tells it from others, its name, and its size.
     context: u64,
     comm: String,
+    size: u32,
     root: i32,
     bytes: Option<u64>,
 }
@@ -93,13 +96,20 @@ impl Standing {
         Standing { place, time, notes: Vec::new(), collective: None }
     }
 
+    /// The communicator of the collective in which the rank is.
+    fn context(&self) -> Option<u64> {
+        self.collective.as_ref().map(|collective| collective.context)
+    }
+
     fn in_call(call: &Blocked<'_>, now_ns: u64) -> Standing {
         let waited = Duration::from_nanos(now_ns.saturating_sub(call.since_ns));
         let is_collective = !call.collective.is_empty() && call.peer == NO_PEER;
         let collective = is_collective.then(|| ReportedCollective {
             name: printable(call.collective),
+            number: call.number,
             context: call.context,
             comm: printable(call.comm),
+            size: call.comm_size,
             root: call.root,
             bytes: call.bytes,
         });
@@ -147,6 +157,8 @@ fn printable(text: &str) -> String {
 /// Ranks that stand at the same place.
 struct RanksAtPlace {
     place: String,
+    /// The communicator, if they are in a collective: others may have the same name.
+    context: Option<u64>,
     notes: Vec<String>,
     ranks: Vec<u32>,
     times: Vec<Time>,
@@ -154,8 +166,13 @@ struct RanksAtPlace {
 
 impl RanksAtPlace {
     fn new(rank: u32, standing: Standing) -> RanksAtPlace {
+        let context = standing.context();
         let Standing { place, time, notes, .. } = standing;
-        RanksAtPlace { place, notes, ranks: vec![rank], times: vec![time] }
+        RanksAtPlace { place, context, notes, ranks: vec![rank], times: vec![time] }
+    }
+
+    fn is_of(&self, standing: &Standing) -> bool {
+        self.place == standing.place && self.context == standing.context() && self.notes == standing.notes
     }
 
     fn add(&mut self, rank: u32, time: Time) {

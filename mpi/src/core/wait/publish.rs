@@ -2,10 +2,10 @@
 
 use super::asleep::Wait;
 use super::notes;
-use super::waiting::Waiting;
+use super::waiting::{CallNumber, Waiting};
 use crate::comm::object::Comm;
 use crate::core::process::Process;
-use crate::limits::BOARD_FURTHER_THREADS_MAX;
+use crate::limits::{BOARD_FURTHER_THREADS_MAX, COLLECTIVE_TAGS};
 use std::time::Duration;
 use tern_fabric::limits::UNKNOWN_DELIVERY;
 use tern_io::Workers;
@@ -91,6 +91,7 @@ pub(super) fn with_blocked<T>(
     let comm = waiting.context.and_then(|context| process.objects.comms.of_context(context));
     show(&Blocked {
         collective: waiting.collective,
+        number: comm.and_then(|comm| numbered(waiting.number, comm)),
         peer: waiting.peer,
         tag: waiting.tag,
         root: waiting.root,
@@ -101,6 +102,15 @@ pub(super) fn with_blocked<T>(
         detail,
         ..Blocked::on(waiting.call)
     })
+}
+
+fn numbered(number: CallNumber, comm: &Comm) -> Option<u32> {
+    match number {
+        CallNumber::Unknown => None,
+        CallNumber::Is(number) => Some(number),
+        CallNumber::Last => Some((comm.collectives + COLLECTIVE_TAGS - 1) % COLLECTIVE_TAGS),
+        CallNumber::Next => Some(comm.collectives),
+    }
 }
 
 /// What a report calls a communicator, before it says how many ranks this side of it has.

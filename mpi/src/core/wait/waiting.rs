@@ -3,6 +3,19 @@
 use tern_abi::MPI_Request;
 use tern_job::status_page::{ANY_PEER, NO_PEER, NO_ROOT, NO_TAG};
 
+/// Which of its communicator's collectives a call is. Nothing is noted for that in a call: whoever asks knows how many were counted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum CallNumber {
+    /// It is none, or one that ranks leave before all have come, and that is not counted.
+    Unknown,
+    /// That with this number.
+    Is(u32),
+    /// The last one that was counted.
+    Last,
+    /// One that is not counted, before the next one.
+    Next,
+}
+
 /// What a call waits for, for a person.
 #[derive(Clone, Debug)]
 pub(crate) struct Waiting {
@@ -18,6 +31,8 @@ pub(crate) struct Waiting {
     pub bytes: Option<u64>,
     /// The collective that the call is or completes; empty if it is none.
     pub collective: &'static str,
+    /// Which of the communicator's.
+    pub number: CallNumber,
     /// Its root, as the status page has it.
     pub root: i32,
     /// What is waited for is a message to this rank.
@@ -42,6 +57,7 @@ impl Waiting {
             context: None,
             bytes: None,
             collective: "",
+            number: CallNumber::Unknown,
             root: NO_ROOT,
             receives: false,
             from_outside: false,
