@@ -21,6 +21,9 @@ pub(crate) const PROMPT_DELAY: Duration = Duration::from_millis(150);
 /// From SIGTERM to SIGKILL when a job is ended. Every rank must be gone within 2 s.
 pub(crate) const TERM_GRACE: Duration = Duration::from_millis(1000);
 
+/// The longest wait at once: the kernel takes no more than some 24 days, and who wakes for nothing waits on.
+pub(crate) const WAIT_MAX: Duration = Duration::from_secs(24 * 3600);
+
 /// When a rank has ended well and was never in MPI, and all others have waited in MPI for so long, they wait for it in vain.
 pub(crate) const MISSED_MIN: Duration = Duration::from_millis(1000);
 /// How often that is looked at.

@@ -7,7 +7,7 @@ use rustix::buffer::spare_capacity;
 use rustix::event::{Timespec, epoll};
 use rustix::io::Errno;
 
-use crate::limits::EVENTS;
+use crate::limits::{EVENTS, WAIT_MAX};
 use crate::watch::exit_cause::Refusal;
 
 /// What has become ready.
@@ -136,10 +136,9 @@ impl Poller {
         timeout: Option<Duration>,
         ready: &mut Vec<PollToken>,
     ) -> Result<(), Refusal> {
-        let timeout = timeout.map(|time| Timespec {
-            tv_sec: time.as_secs().try_into().unwrap_or(i64::MAX),
-            tv_nsec: time.subsec_nanos().into(),
-        });
+        let timeout = timeout
+            .map(|time| time.min(WAIT_MAX))
+            .map(|time| Timespec { tv_sec: time.as_secs() as i64, tv_nsec: time.subsec_nanos().into() });
         match epoll::wait(&self.set, spare_capacity(&mut self.events), timeout.as_ref()) {
             // Interrupted by a signal: the signal itself is ready next time.
             Ok(_) | Err(Errno::INTR) => {}
@@ -163,6 +162,17 @@ fn refused_call(call: &str, error: Errno) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_wait_may_be_longer_than_the_kernel_allows() {
+        let mut poller = Poller::new().expect("a poller");
+        let (read, _write) = rustix::pipe::pipe().expect("a pipe");
+        drop(_write);
+        poller.add_reader(&read, PollToken::Stdin).expect("it can be waited for");
+        let mut ready = Vec::new();
+        let waited = poller.wait(Some(Duration::from_secs(u64::MAX)), &mut ready);
+        assert!(waited.is_ok() && ready == [PollToken::Stdin]);
+    }
 
     #[test]
     fn tokens_survive_packing() {
