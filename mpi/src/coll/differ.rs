@@ -2,6 +2,7 @@
 
 use crate::core::error::{Error, fail};
 use tern_abi::*;
+use tern_coll::Collective;
 use tern_shm::Mismatch;
 use tern_shmcoll::{Difference, Mark};
 
@@ -92,11 +93,17 @@ fn unlike(call: &'static str, own: Mark, rank: u32, theirs: Mark) -> Box<Error> 
             ),
         ),
         Some(Difference::Collective) | None => {
-            let other = theirs.collective().map_or("another collective", |found| found.name());
+            let other = theirs.collective().map_or_else(|| "another collective".into(), called);
             (MPI_ERR_OTHER, format!("rank {rank} is in {other} where this rank is in {call}: {COMPARE}"))
         }
     };
     fail(class, text)
+}
+
+/// A collective in which another rank is: calls that make windows, for example, use them, too.
+fn called(found: Collective) -> String {
+    let (first, rest) = found.name().split_at(1);
+    format!("MPI_{}{rest}, or a call that uses it,", first.to_ascii_uppercase())
 }
 
 fn gone(call: &'static str, rank: Option<u32>) -> String {

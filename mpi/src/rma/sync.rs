@@ -126,7 +126,7 @@ entry! {
 
     /// Tests whether the exposure epoch of a window has ended.
     safe fn MPI_Win_test(win: MPI_Win, flag: Out<'_, c_int>) on win {
-        let mut process = wait::look_again(enter(), |_| Waiting::on("MPI_Win_test"));
+        let mut process = wait::look_again(enter(), |process| testing(process, win));
         let window = process.window_mut(win)?;
         let all = take_all(window, window.epoch.posted()?, Turn::Completion);
         flag.set(c_int::from(all));
@@ -332,6 +332,19 @@ impl Own {
     fn words(&self) -> &WindowControl {
         &self.controls[self.me as usize]
     }
+}
+
+/// For whom a program waits that tests whether an exposure epoch has ended.
+#[cold]
+fn testing(process: &Process, win: MPI_Win) -> Waiting {
+    let waiting = Waiting::on("MPI_Win_test");
+    let Ok(window) = process.window(win) else { return waiting };
+    let origins = window.epoch.posted().unwrap_or_default();
+    let detail = match late(Own::of(window).words(), origins, Turn::Completion) {
+        Some(rank) => format!("on {}, for MPI_Win_complete of rank {rank}", window.described()),
+        None => format!("on {}", window.described()),
+    };
+    Waiting { detail, ..waiting }
 }
 
 /// A rank that has not told yet.

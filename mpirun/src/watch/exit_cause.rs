@@ -180,7 +180,7 @@ impl ExitCause {
                 Some(format!("{who} aborted the job with code {code}{why}"))
             }
             ExitCause::NotFinalized { .. } => Some(format!(
-                "{who} ended with exit status 0 without calling MPI_Finalize after MPI_Init{rest}"
+                "{who} ended with exit status 0 without calling MPI_Finalize after MPI_Init, or with a session open{rest}"
             )),
             ExitCause::Missed { .. } => Some(format!(
                 "{who} ended with exit status 0 without calling MPI_Init, and all others wait in MPI{rest}"

@@ -141,7 +141,7 @@ fn without_call(subject: &Subject) -> Standing {
 
 fn ended(end: End, state: RankState) -> String {
     let unfinished = !matches!(state, RankState::Absent | RankState::Finalized);
-    let note = if unfinished { " without calling MPI_Finalize" } else { "" };
+    let note = if unfinished { " without calling MPI_Finalize, or with a session open" } else { "" };
     match end {
         End::Exited(status) => format!("ended with exit status {status}{note}"),
         End::Killed(signal) => format!("killed by signal {signal} ({})", signal_name(signal)),
@@ -291,7 +291,7 @@ mod tests {
         assert_eq!(
             lines(&[ended, killed], NOW_NS),
             [
-                "rank 0: ended with exit status 0 without calling MPI_Finalize",
+                "rank 0: ended with exit status 0 without calling MPI_Finalize, or with a session open",
                 "rank 1: killed by signal 9 (SIGKILL)"
             ]
         );
