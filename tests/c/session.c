@@ -80,6 +80,12 @@ static void errors(void)
     MPI_Error_class(MPI_Intercomm_create_from_groups(everybody, 0, everybody, 0, NULL, MPI_INFO_NULL, MPI_ERRORS_RETURN,
                                                      &none), &class);
     CHECK_EQ(class, MPI_ERR_ARG);
+    MPI_Group alone;
+    MUST(MPI_Group_incl(everybody, 1, &check_rank, &alone));
+    MPI_Error_class(MPI_Intercomm_create_from_groups(alone, 0, alone, 0, "twice", MPI_INFO_NULL, MPI_ERRORS_RETURN,
+                                                     &none), &class);
+    CHECK_EQ(class, MPI_ERR_GROUP);
+    MUST(MPI_Group_free(&alone));
     MPI_Error_class(MPI_Session_init(MPI_INFO_NULL, MPI_ERRORS_RETURN, NULL), &class);
     CHECK_EQ(class, MPI_ERR_ARG);
     MUST(MPI_Comm_create_from_group(MPI_GROUP_EMPTY, "nobody", MPI_INFO_NULL, MPI_ERRORS_RETURN, &none));

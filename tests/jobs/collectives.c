@@ -96,6 +96,17 @@ static int grid(int rows, int columns, int periodic, int reorder)
     return finish_making(code, made);
 }
 
+/* On a ring of all ranks. */
+static int neighbors(int count)
+{
+    MPI_Comm ring;
+    int round = 1;
+    MPI_Cart_create(comm, 1, &size, &round, 0, &ring);
+    int code = MPI_Neighbor_allgather(in, count, MPI_INT, out, count, MPI_INT, ring);
+    MPI_Comm_free(&ring);
+    return code;
+}
+
 /* Two nodes, of which each is the other's neighbor or its own. */
 static int graph(int neighbor_of_first)
 {
@@ -172,6 +183,7 @@ static int make(const char *what)
     }
     if (!strcmp(what, "root")) return MPI_Reduce(in, out, 1, MPI_INT, MPI_SUM, odd ? 1 : 0, comm);
     if (!strcmp(what, "count")) return MPI_Allgather(in, odd ? 2 : 1, MPI_INT, out, odd ? 2 : 1, MPI_INT, comm);
+    if (!strcmp(what, "neighbors")) return neighbors(odd ? 2 : 1);
     if (!strcmp(what, "operation")) return MPI_Allreduce(in, out, 1, MPI_INT, odd ? MPI_MAX : MPI_SUM, comm);
     if (!strcmp(what, "type")) return MPI_Bcast(in, 1, odd ? MPI_FLOAT : MPI_INT, 0, comm);
     if (!strcmp(what, "counts")) return counts_of_all();

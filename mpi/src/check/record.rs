@@ -127,6 +127,12 @@ impl CallRecord {
             CollectiveCall::Allgather { send, recv } | CollectiveCall::Alltoall { send, recv } => {
                 (self.send, self.recv) = (send.and_then(sends), recvs(recv));
             }
+            CollectiveCall::NeighborAllgather { around, send, recv }
+            | CollectiveCall::NeighborAlltoall { around, send, recv } => {
+                // Who has no neighbor on a side may say anything there.
+                self.send = (!around.destinations.is_empty()).then_some(send).and_then(sends);
+                self.recv = (!around.sources.is_empty()).then_some(recv).and_then(recvs);
+            }
             CollectiveCall::Allgatherv { recv, .. } => {
                 if let VectorTypes::One(layout) = recv.types {
                     self.recv = recvs(TypedCount::new(recv.counts.sum(), layout));

@@ -85,6 +85,12 @@ fn join(
     let leader = rank_of("local_leader", local_leader, &participants.group)?;
     let bridge = if participants.rank == leader {
         let remote = process.group(remote_group)?;
+        if let Some(both) = remote.members().find(|member| participants.group.rank_of(*member).is_some()) {
+            let rank = participants.group.rank_of(both).unwrap_or(0);
+            let text =
+                format!("rank {rank} of local_group is in remote_group, too: the groups must be disjoint");
+            return Err(fail(MPI_ERR_GROUP, text));
+        }
         let far = remote.peer(rank_of("remote_leader", remote_leader, &remote)?);
         let mut leaders: Vec<_> = participants.group.peer(leader).into_iter().chain(far).collect();
         // In an order that is the same for both.

@@ -31,6 +31,11 @@ const MISMATCHES: &[(&str, &str, &[&str])] = &[
         "MPI_ERR_TRUNCATE",
         &["MPI_Allgather(4 bytes of MPI_INT)", "MPI_Allgather(8 bytes of MPI_INT)"],
     ),
+    (
+        "neighbors",
+        "MPI_ERR_TRUNCATE",
+        &["MPI_Neighbor_allgather(4 bytes of MPI_INT)", "MPI_Neighbor_allgather(8 bytes of MPI_INT)"],
+    ),
     ("operation", "MPI_ERR_OP", &["MPI_SUM); rank 4", "MPI_MAX)"]),
     ("type", "MPI_ERR_TYPE", &["sends 4 bytes of MPI_INT", "receives 4 bytes of MPI_FLOAT"]),
     ("counts", "MPI_ERR_COUNT", &["recvcounts differ", "MPI_Reduce_scatter("]),
