@@ -47,6 +47,7 @@ impl<T: Transport> Engine<T> {
         if let Some(all) = &mut self.core.partitioned {
             all.sends.forget(context);
             all.receives.forget(context);
+            all.opened.retain(|pair, _| pair.context != context);
         }
     }
 

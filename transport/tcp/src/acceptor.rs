@@ -309,7 +309,7 @@ impl Unauthenticated {
 
 /// The listening socket is closed, or its number is that of something else.
 fn is_closed(error: &io::Error) -> bool {
-    matches!(error.raw_os_error(), Some(libc::EBADF | libc::ENOTSOCK | libc::EINVAL | libc::EOPNOTSUPP))
+    matches!(error.raw_os_error(), Some(libc::EBADF | libc::ENOTSOCK | libc::EINVAL))
 }
 
 /// Where to listen, and where else if that cannot be. The only address that may be used is all that is listened at.

@@ -9,6 +9,7 @@ use chacha20poly1305::aead::{AeadInOut, KeyInit};
 use chacha20poly1305::{ChaCha20Poly1305, Nonce};
 use tern_mem::IoVec;
 
+use super::cause::is_transient;
 use super::wire::{Wire, piece, piece_mut};
 use crate::limits::RECORD_BYTES_MAX;
 
@@ -80,7 +81,7 @@ impl<W: Wire> Sealed<W> {
             // SAFETY: the bytes live during the call.
             match unsafe { self.inner.write(&[piece(&self.out[self.out_start..])]) } {
                 Ok(bytes) => self.out_start += bytes,
-                Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(false),
+                Err(error) if is_transient(&error) => return Ok(false),
                 Err(error) => return Err(error),
             }
         }
@@ -168,6 +169,7 @@ impl<W: Wire> Wire for Sealed<W> {
         }
         let bytes = plain.len();
         self.seal_record(plain)?;
+        // The bytes are taken: what is not out yet goes first the next time.
         self.flush()?;
         Ok(bytes)
     }
@@ -203,12 +205,16 @@ mod tests {
     use super::*;
     use std::collections::VecDeque;
 
-    /// A wire that ends where it begins and takes few bytes at a time.
+    /// A wire that ends where it begins and takes few bytes at a time. Each second write can fail for now, by an error number.
     #[derive(Default)]
-    struct Loop(VecDeque<u8>);
+    struct Loop(VecDeque<u8>, Option<i32>, bool);
 
     impl Wire for Loop {
         unsafe fn write(&mut self, pieces: &[IoVec]) -> io::Result<usize> {
+            self.2 = !self.2;
+            if let Some(number) = self.1.filter(|_| self.2) {
+                return Err(io::Error::from_raw_os_error(number));
+            }
             let bytes = pieces[0].len.min(1000);
             let start = std::ptr::with_exposed_provenance::<u8>(pieces[0].base);
             // SAFETY: readable by the caller's promise.
@@ -237,8 +243,12 @@ mod tests {
         let mut sent = 0;
         while sent < bytes.len() {
             // SAFETY: the bytes live during the call.
-            sent += unsafe { wire.write(&[piece(&bytes[sent..])]) }.unwrap();
+            match unsafe { wire.write(&[piece(&bytes[sent..])]) } {
+                Ok(taken) => sent += taken,
+                Err(error) => assert!(is_transient(&error), "{error}"),
+            }
         }
+        while !wire.flush().unwrap() {}
     }
 
     fn receive(wire: &mut Sealed<Loop>, len: usize) -> io::Result<Vec<u8>> {
@@ -260,6 +270,17 @@ mod tests {
         assert!(on_wire.len() > text.len() && !on_wire.windows(16).any(|window| window == clear));
         assert_eq!(receive(&mut wire, text.len()).unwrap(), text);
         assert_eq!(receive(&mut wire, 10).unwrap_err().kind(), io::ErrorKind::WouldBlock);
+    }
+
+    #[test]
+    fn nothing_is_sealed_twice_where_writes_fail_for_now() {
+        let text: Vec<u8> = (0..100_000u32).map(|i| (i / 7) as u8).collect();
+        for number in [libc::EAGAIN, libc::ENOBUFS, libc::ENOMEM, libc::EINTR] {
+            let mut wire = pair();
+            wire.inner.1 = Some(number);
+            send(&mut wire, &text);
+            assert_eq!(receive(&mut wire, text.len()).unwrap(), text, "{number}");
+        }
     }
 
     #[test]

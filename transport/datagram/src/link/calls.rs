@@ -282,9 +282,12 @@ pub(crate) fn stamp(fd: RawFd) {
 
 /// Errors of earlier packets that their receivers' hosts have sent back are no errors of receiving.
 fn nothing_or(error: io::Error) -> io::Result<usize> {
-    let gone = [libc::ECONNREFUSED, libc::EHOSTUNREACH, libc::ENETUNREACH, libc::ENETDOWN, libc::EINTR];
+    let gone = [libc::ECONNREFUSED, libc::EHOSTUNREACH, libc::ENETUNREACH, libc::ENETDOWN];
+    // The kernel lacks memory for now, or a signal came.
+    let later = [libc::EINTR, libc::ENOMEM, libc::ENOBUFS];
     let nothing = error.kind() == io::ErrorKind::WouldBlock;
-    if nothing || error.raw_os_error().is_some_and(|number| gone.contains(&number)) {
+    if nothing || error.raw_os_error().is_some_and(|number| gone.contains(&number) || later.contains(&number))
+    {
         return Ok(0);
     }
     Err(error)
