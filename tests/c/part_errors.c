@@ -34,7 +34,7 @@ static void inits(void)
                 "MPI_Psend_init");
 }
 
-/* The count is MPI_Count, as in the standard: none is too large for an empty datatype, and bytes are what memory lacks. */
+/* The count is MPI_Count, as in the standard. None is too large for an empty datatype: memory lacks bytes only. */
 static void large_counts(void)
 {
     int data;

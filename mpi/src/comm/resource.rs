@@ -130,11 +130,11 @@ pub(crate) fn own_parts(process: &Process) -> Vec<u8> {
 }
 
 /// A level of resources, if one divides the members, and the colors of all of them.
-type HardwareDivision = (Option<Level>, Vec<c_int>);
+type HardwareSplit = (Option<Level>, Vec<c_int>);
 
 /// The colors of all members, by the widest resource of which they are restricted to several; all are undefined where there is none.
 /// `wanting` tells which members take part.
-pub(crate) fn divide(participants: &Participants, mine: &[u8], wanting: &[bool]) -> Result<HardwareDivision> {
+pub(crate) fn divide(participants: &Participants, mine: &[u8], wanting: &[bool]) -> Result<HardwareSplit> {
     let all = participants.allgather(mine)?;
     Ok(widest_division(&all, wanting))
 }
@@ -148,7 +148,7 @@ pub(crate) fn tell(process: &mut Process, info: MPI_Info, level: Level) {
     }
 }
 
-fn widest_division(all: &[u8], wanting: &[bool]) -> HardwareDivision {
+fn widest_division(all: &[u8], wanting: &[bool]) -> HardwareSplit {
     let length = Level::ALL.len() * 8;
     let at = |member: usize, level: usize| match wanting[member] {
         true => number(all, member * length + level * 8),

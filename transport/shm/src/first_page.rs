@@ -12,16 +12,16 @@ struct FirstPage {
     /// Fingerprint of the segment's layout, see `segment.rs`.
     layout: AtomicU64,
     /// Marks of the settings, see `fingerprint.rs`.
-    marks: Line<[AtomicU32; FINGERPRINT_SETTINGS_MAX]>,
+    marks: OnOwnLine<[AtomicU32; FINGERPRINT_SETTINGS_MAX]>,
     /// See `host_answer.rs`.
-    host_answer: Line<AtomicU32>,
+    host_answer: OnOwnLine<AtomicU32>,
     /// Bytes of the file that are reserved for windows, see `memory.rs`.
-    reserved: Line<AtomicU64>,
+    reserved: OnOwnLine<AtomicU64>,
 }
 
 /// What begins a line of the cache.
 #[repr(C, align(64))]
-struct Line<T>(T);
+struct OnOwnLine<T>(T);
 
 pub(super) const LAYOUT_AT: usize = offset_of!(FirstPage, layout);
 pub(super) const MARKS_AT: usize = offset_of!(FirstPage, marks);
