@@ -21,7 +21,7 @@ left_out() {
     *-coll_aliases) echo "compares addresses of arrays of datatypes, which are converted" ;;
     mpich-topo_errors) echo "wants the program's number in a message, which has the standard's" ;;
     openmpi-error_handles | openmpi-error_arguments) echo "wants an error class that this ABI does not have" ;;
-    openmpi-tool_events | openmpi-tool_rest) echo "wants constants of events that this ABI does not have" ;;
+    openmpi-tool_events | openmpi-tool_rest | openmpi-tool_threads) echo "wants constants of events that this ABI does not have" ;;
     mpich-tool_rest) echo "has callbacks of events, which get the standard's number of their safety" ;;
     *-handles_as_integers) echo "asks for the standard's ABI" ;;
     openmpi-error_limits) echo "has keys and values longer than this ABI's, which the library takes" ;;
