@@ -41,6 +41,10 @@ pub enum Round {
     Over(crate::Status),
 }
 
+// What a close says of its sender.
+const CLOSED_BY_SENDER: u64 = 1;
+const CLOSED_AFTER_MEETING: u64 = 2;
+
 impl<T: Transport> Engine<T> {
     /// The communicator of this context is no more: nothing new is made in it.
     pub fn forget_partitioned(&mut self, context: u64) {
@@ -51,12 +55,15 @@ impl<T: Transport> Engine<T> {
         }
     }
 
-    /// Tells the other side of a pair that this one is gone, unless that process has parted from this one.
-    fn close_pair(&mut self, pair: PartitionedPair, source: u32, by_sender: bool) {
+    /// Tells the other side of a pair that this one is gone, unless that process has parted from this one. If it `is_met`, the other
+    /// side has answered before.
+    fn close_pair(&mut self, pair: PartitionedPair, source: u32, by_sender: bool, is_met: bool) {
         if self.core.peers.get(pair.peer).is_none() {
             return;
         }
-        let extended = ExtendedHeader::EMPTY.with(u64::from(pair.number)).with(u64::from(by_sender));
+        let flag = |is_set, flag| if is_set { flag } else { 0 };
+        let flags = flag(by_sender, CLOSED_BY_SENDER) | flag(is_met, CLOSED_AFTER_MEETING);
+        let extended = ExtendedHeader::EMPTY.with(u64::from(pair.number)).with(flags);
         self.say(pair, source, HeaderKind::PartitionedClose, extended);
     }
 
@@ -102,15 +109,16 @@ impl EngineCore {
     /// The peer has freed its side of a pair.
     pub(crate) fn partitioned_close(&mut self, from: Peer, header: &Header, payload: &[u8]) {
         let mut reader = ExtendedHeaderReader(payload);
-        let (Some(number), Some(by_sender)) = (reader.number(), reader.number()) else { return };
+        let (Some(number), Some(flags)) = (reader.number(), reader.number()) else { return };
+        let is_met = flags & CLOSED_AFTER_MEETING != 0;
         let Header { context, tag, .. } = *header;
         let pair = PartitionedPair { peer: from, context, tag, number: number as u32 };
         let all = self.partitioned();
-        let over = if by_sender != 0 {
-            all.receives.close(pair).is_some_and(Receiving::close)
+        let over = if flags & CLOSED_BY_SENDER != 0 {
+            all.receives.close(pair, is_met).is_some_and(Receiving::close)
         } else {
             all.opened.remove(&pair);
-            all.sends.close(pair).is_some_and(Sending::close)
+            all.sends.close(pair, is_met).is_some_and(Sending::close)
         };
         self.completions += u64::from(over);
     }

@@ -63,13 +63,14 @@ impl<T: Default> SideRequests<T> {
         self.requests.remove(id)
     }
 
-    /// The other side of a pair was freed. The request of this side, unless it was freed as well or does not exist yet.
-    pub(super) fn close(&mut self, pair: PartitionedPair) -> Option<&mut T> {
+    /// The other side of a pair was freed. The request of this side, unless it was freed as well or does not exist yet, which it does
+    /// if the two have met. Its communicator may be forgotten by now.
+    pub(super) fn close(&mut self, pair: PartitionedPair, is_met: bool) -> Option<&mut T> {
         if let Some(&id) = self.by_pair.get(&pair) {
             return self.requests.get_mut(id);
         }
         let made = self.made.get(&(pair.peer, pair.context, pair.tag)).copied().unwrap_or(0);
-        if pair.number >= made && self.closed.len() < UNMADE_MAX {
+        if !is_met && pair.number >= made && self.closed.len() < UNMADE_MAX {
             self.closed.insert(pair);
         }
         None
@@ -79,5 +80,23 @@ impl<T: Default> SideRequests<T> {
     pub(super) fn forget(&mut self, context: u64) {
         self.made.retain(|(_, other, _), _| *other != context);
         self.closed.retain(|pair| pair.context != context);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A close may come after the communicator of its pair was forgotten. What it closed has been here if the two have met.
+    #[test]
+    fn a_close_is_kept_for_what_may_still_be_made() {
+        let mut side: SideRequests<Receiving> = SideRequests::default();
+        let pair = side.next_pair(1, 7, 3);
+        side.forget(7);
+        assert!(side.close(pair, true).is_none() && side.closed.is_empty());
+        assert!(side.close(pair, false).is_none() && side.closed.contains(&pair));
+        let again = side.next_pair(1, 7, 3);
+        let (_, is_closed) = side.insert(again, Receiving::default());
+        assert!(is_closed && side.closed.is_empty());
     }
 }

@@ -94,9 +94,9 @@ impl<T: Transport> Engine<T> {
         if receiving.is_active {
             return false;
         }
-        let (pair, own) = (receiving.pair, receiving.own);
+        let (pair, own, is_met) = (receiving.pair, receiving.own, receiving.send.is_some());
         self.core.partitioned().receives.remove(&pair, id);
-        self.close_pair(pair, own, false);
+        self.close_pair(pair, own, false, is_met);
         true
     }
 

@@ -142,9 +142,9 @@ impl<T: Transport> Engine<T> {
         if sending.is_active {
             return false;
         }
-        let (pair, source) = (sending.pair, sending.source);
+        let (pair, source, is_met) = (sending.pair, sending.source, sending.receive.is_some());
         self.core.partitioned().sends.remove(&pair, id);
-        self.close_pair(pair, source, true);
+        self.close_pair(pair, source, true, is_met);
         true
     }
 
