@@ -168,8 +168,9 @@ impl TargetElements {
         match error {
             TransferError::Os(libc::EPERM) => fail(
                 MPI_ERR_UNSUPPORTED_OPERATION,
-                "the system does not let ranks reach each other's memory (process_vm_readv is forbidden, as by a container \
-                 or by Yama), and this version reaches such a window in no other route: use MPI_Win_allocate",
+                "the system does not let this rank reach the other one's memory (process_vm_readv is forbidden, as by a container, by \
+                 Yama, or since one of them has changed its user), but lets others: with TERN_CMA=0 messages reach all windows; \
+                 MPI_Win_allocate needs neither",
             ),
             TransferError::Os(libc::EFAULT) => fail(
                 MPI_ERR_RMA_RANGE,
