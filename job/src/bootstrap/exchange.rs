@@ -112,11 +112,12 @@ pub(crate) fn assemble(mut exchange: Box<dyn LauncherExchange>) -> io::Result<Jo
     let host = places.host_of(rank);
     let voice = exchange.voice();
     let (directory, pmi) = exchange.into_directory()?;
-    let watch = Watch::new(rank, host, local.clone(), memory.page_of(rank)?, lifelines, voice.clone())?;
+    let (segment, own_page) = memory.into_parts(rank);
+    let watch = Watch::new(rank, host, local.clone(), own_page, lifelines, voice.clone())?;
     Ok(Job {
         rank,
         size,
-        segment: Some(memory.segment),
+        segment: Some(segment),
         status_page: Some(status_page),
         cores: CoreBudget { usable: cores(), ranks: local.len() as u32 },
         control: Some(JobControl::Launcher(voice, pmi)),

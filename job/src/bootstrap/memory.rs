@@ -72,14 +72,15 @@ impl HostMemory {
         })
     }
 
-    /// The place of `rank` on the status page.
+    /// The place of `rank` on the status page, by a descriptor of its own.
     pub(super) fn page_of(&self, rank: u32) -> io::Result<StatusPage> {
-        let file = ReservedFd::from(self.status_page.try_clone()?);
-        let file = match &self.elsewhere {
-            Some(path) => file.also_at(path.clone(), OFlags::RDWR | OFlags::CLOEXEC),
-            None => file,
-        };
-        Ok(StatusPage::new(file, rank))
+        Ok(page(self.status_page.try_clone()?, self.elsewhere.clone(), rank))
+    }
+
+    /// The segment, and the place of `rank` on the status page by the very descriptor at which others open it: it stays open as long as
+    /// this place is kept.
+    pub(super) fn into_parts(self, rank: u32) -> (OwnedFd, StatusPage) {
+        (self.segment, page(self.status_page, self.elsewhere, rank))
     }
 
     /// Which ranks of a job of `size` run where. Waits until `leader`, which has made the files, has written it.
@@ -108,6 +109,15 @@ fn open_at(process: u64, number: u64, inode: u64, leader: u32) -> io::Result<Own
              opened: they must run in the same container and as the same user"
         ))),
     }
+}
+
+fn page(file: OwnedFd, elsewhere: Option<String>, rank: u32) -> StatusPage {
+    let file = ReservedFd::from(file);
+    let file = match elsewhere {
+        Some(path) => file.also_at(path, OFlags::RDWR | OFlags::CLOEXEC),
+        None => file,
+    };
+    StatusPage::new(file, rank)
 }
 
 fn path_of(process: u64, number: u64) -> String {
