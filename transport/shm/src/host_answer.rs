@@ -5,8 +5,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use super::fingerprint::with_first_page;
-use super::first_page::HOST_ANSWER_AT;
+use super::first_page::with_first_page;
 use super::segment::AttachError;
 
 /// Nobody looks for the answer yet.
@@ -22,11 +21,7 @@ const LOOK_EVERY: Duration = Duration::from_millis(1);
 /// The answer that the first rank to come finds. The others wait for it; after `patience` they find one of their own, since that rank may
 /// have ended. Answers are less than `u32::MAX - 1`.
 pub fn host_answer(fd: &OwnedFd, patience: Duration, find: impl FnOnce() -> u32) -> Result<u32, AttachError> {
-    with_first_page(fd, |page| {
-        // SAFETY: the line is within the page, which is mapped for the time of this call, and any bytes are an atomic word.
-        let word = unsafe { page.add(HOST_ANSWER_AT).cast::<AtomicU32>().as_ref() };
-        word_answer(word, patience, find)
-    })
+    with_first_page(fd, |page| word_answer(&page.host_answer.0, patience, find))
 }
 
 fn word_answer(word: &AtomicU32, patience: Duration, find: impl FnOnce() -> u32) -> u32 {
