@@ -58,11 +58,17 @@ impl UserBuf {
     /// Whether all bytes are there to be read or, if it `writes`, to be written: the kernel makes their pages present, by one call for
     /// each piece. They stay what they are.
     pub fn is_there(&self, writes: bool) -> bool {
+        self.all_pieces(|piece| is_present(piece, writes))
+    }
+
+    /// Whether something holds of each piece of memory in which the bytes lie; no other one is looked at after the first of which it does
+    /// not.
+    pub fn all_pieces(&self, holds: impl Fn(&IoVec) -> bool) -> bool {
         let mut pieces = [IoVec::default(); PROBED_PIECES];
         let mut done = 0;
         while done < self.len() {
             let (count, covered) = self.iovecs(done, self.len() - done, &mut pieces);
-            if covered == 0 || !pieces[..count].iter().all(|piece| is_present(piece, writes)) {
+            if covered == 0 || !pieces[..count].iter().all(&holds) {
                 return false;
             }
             done += covered;

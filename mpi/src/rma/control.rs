@@ -8,7 +8,7 @@ use super::errand::StageHalf;
 use crate::limits::STAGE_HALF_BYTES;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 pub(super) use tern_engine::rma::LockKind;
-use tern_mem::{IoVec, UserBuf};
+use tern_mem::UserBuf;
 use tern_shm::SharedRange;
 use tern_shm::epoch_lock::EpochLock;
 use tern_shm::errand::ErrandLine;
@@ -53,9 +53,6 @@ pub(super) const STAGE_BYTES: usize = 2 * STAGE_HALF_BYTES;
 
 /// Regions that can be attached to a dynamic window at once.
 pub(super) const REGIONS_MAX: usize = 1024;
-
-/// Pieces of a buffer with gaps that are looked up together.
-const PIECES: usize = 64;
 
 /// The words of one rank.
 #[derive(Debug)]
@@ -481,16 +478,7 @@ impl WindowControl {
     /// Whether all bytes of a buffer are attached that has gaps, which need not be.
     #[cold]
     pub(crate) fn are_attached(&self, buffer: &UserBuf) -> bool {
-        let (mut pieces, mut done) = ([IoVec::default(); PIECES], 0);
-        while done < buffer.len() {
-            let (found, covered) = buffer.iovecs(done, buffer.len() - done, &mut pieces);
-            let is_attached = |piece: &IoVec| self.is_attached(piece.base as u64, piece.len as u64);
-            if covered == 0 || !pieces[..found].iter().all(is_attached) {
-                return false;
-            }
-            done += covered;
-        }
-        true
+        buffer.all_pieces(|piece| self.is_attached(piece.base as u64, piece.len as u64))
     }
 
     fn region(&self, entry: usize) -> (u64, u64) {
