@@ -19,10 +19,14 @@ pub(crate) fn die(code: i32, message: &str, comm_only: bool) -> ! {
     crate::core::stdio::flush_streams();
     let process = enter_anyway();
     let scope = if comm_only { " (MPI_ERRORS_ABORT)" } else { "" };
-    if let Some(job) = &process.job {
-        job.announce_abort(code, &format!("{message}{scope}"));
-    } else {
-        complain(&format!("{message}{scope}"));
+    end(process.job.as_ref(), code, &format!("{message}{scope}"))
+}
+
+/// Tells the launcher, or without one the user, and ends this process.
+fn end(job: Option<&Job>, code: i32, message: &str) -> ! {
+    match job {
+        Some(job) => job.announce_abort(code, message),
+        None => complain(message),
     }
     // Not exit(): handlers of the program must not run in the middle of a failed call.
     // SAFETY: _exit has no preconditions.
@@ -42,12 +46,6 @@ pub(crate) fn abort(comm: MPI_Comm, code: i32) -> ! {
         None => "a communicator".into(),
     };
     // SAFETY: nothing is changed, and of what another call may be changing just now, nothing is looked at. The process ends.
-    let job: Option<&Job> = unsafe { state_after_fault() }.job.as_ref();
-    let message = format!("MPI_Abort was called on {name} with error code {code}");
-    match job {
-        Some(job) => job.announce_abort(code, &message),
-        None => complain(&message),
-    }
-    // SAFETY: _exit has no preconditions.
-    unsafe { libc::_exit(tern_job::exit_status(code)) }
+    let job = unsafe { state_after_fault() }.job.as_ref();
+    end(job, code, &format!("MPI_Abort was called on {name} with error code {code}"))
 }
