@@ -147,6 +147,7 @@ macro_rules! entry {
                 }
             }
             const _: () = {
+                #[allow(unused_imports, reason = "all types may be the same in both forms")]
                 use $crate::core::entry::small as $w;
                 $crate::core::entry::export!(
                     $(#[$meta])* $name, concat!("P", stringify!($name)), body::<$crate::core::entry::Small>,
@@ -154,6 +155,7 @@ macro_rules! entry {
                 );
             };
             const _: () = {
+                #[allow(unused_imports, reason = "all types may be the same in both forms")]
                 use $crate::core::entry::large as $w;
                 $crate::core::entry::export!(
                     $(#[$meta])* $large, concat!("P", stringify!($large)), body::<$crate::core::entry::Large>,

@@ -56,23 +56,13 @@ struct InitArguments {
 }
 
 entry! {
-    /// A partitioned send (section 4.2.1), whose count is `MPI_Count`.
-    safe fn MPI_Psend_init(buf: ChoiceBuf, partitions: c_int, count: i64, datatype: MPI_Datatype, dest: c_int, tag: c_int, comm: MPI_Comm, info: MPI_Info, request: Handed<'_, MPI_Request>) on comm {
+    /// A partitioned send (section 4.2.1). The count is `MPI_Count`; the second name is in the header of the Forum's ABI stubs alone.
+    safe fn MPI_Psend_init, MPI_Psend_init_c<W>(buf: ChoiceBuf, partitions: c_int, count: i64, datatype: MPI_Datatype, dest: c_int, tag: c_int, comm: MPI_Comm, info: MPI_Info, request: Handed<'_, MPI_Request>) on comm {
         init(true, &InitArguments { buf, partitions, count, datatype, rank: dest, tag, comm, info }, request)
     }
 
-    /// The same by the name that the header of the Forum's ABI stubs has beside it.
-    safe fn MPI_Psend_init_c(buf: ChoiceBuf, partitions: c_int, count: i64, datatype: MPI_Datatype, dest: c_int, tag: c_int, comm: MPI_Comm, info: MPI_Info, request: Handed<'_, MPI_Request>) on comm {
-        init(true, &InitArguments { buf, partitions, count, datatype, rank: dest, tag, comm, info }, request)
-    }
-
-    /// A partitioned receive (section 4.2.1). The rank is the source, which the standard's table calls `dest`.
-    safe fn MPI_Precv_init(buf: ChoiceBufMut, partitions: c_int, count: i64, datatype: MPI_Datatype, dest: c_int, tag: c_int, comm: MPI_Comm, info: MPI_Info, request: Handed<'_, MPI_Request>) on comm {
-        init(false, &InitArguments { buf: buf.into(), partitions, count, datatype, rank: dest, tag, comm, info }, request)
-    }
-
-    /// The same by the other name.
-    safe fn MPI_Precv_init_c(buf: ChoiceBufMut, partitions: c_int, count: i64, datatype: MPI_Datatype, dest: c_int, tag: c_int, comm: MPI_Comm, info: MPI_Info, request: Handed<'_, MPI_Request>) on comm {
+    /// A partitioned receive (section 4.2.1), likewise. The rank is the source, which the standard's table calls `dest`.
+    safe fn MPI_Precv_init, MPI_Precv_init_c<W>(buf: ChoiceBufMut, partitions: c_int, count: i64, datatype: MPI_Datatype, dest: c_int, tag: c_int, comm: MPI_Comm, info: MPI_Info, request: Handed<'_, MPI_Request>) on comm {
         init(false, &InitArguments { buf: buf.into(), partitions, count, datatype, rank: dest, tag, comm, info }, request)
     }
 
