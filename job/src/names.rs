@@ -219,11 +219,15 @@ mod tests {
         fs::remove_dir_all(directory).unwrap();
     }
 
+    /// A process that lives until it is killed.
+    fn living() -> std::process::Child {
+        std::process::Command::new("cat").stdin(std::process::Stdio::piped()).spawn().unwrap()
+    }
+
     #[test]
     fn names_go_with_their_owner_alone() {
         let directory = fresh("forgotten");
-        let mut child =
-            std::process::Command::new("cat").stdin(std::process::Stdio::piped()).spawn().unwrap();
+        let mut child = living();
         publish_in(&directory, "s", "p", child.id()).unwrap();
         publish_in(&directory, "t", "q", std::process::id()).unwrap();
         forget_in(&directory, child.id());
@@ -236,8 +240,7 @@ mod tests {
     #[test]
     fn a_name_of_somebody_who_has_gone_is_nobodys() {
         let directory = fresh("gone");
-        let mut child =
-            std::process::Command::new("cat").stdin(std::process::Stdio::piped()).spawn().unwrap();
+        let mut child = living();
         publish_in(&directory, "s", "p", child.id()).unwrap();
         child.kill().unwrap();
         child.wait().unwrap();
