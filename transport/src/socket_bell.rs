@@ -37,6 +37,9 @@ struct BellState {
     packet_deadline: Option<Instant>,
     /// See [`SocketBell::unregister`].
     unregister: Vec<RawFd>,
+    /// Sockets that the kernel had no room for in the set (`fs.epoll.max_user_watches`, memory), and whether room to write
+    /// should wake as well. While there are any, sleeps are short.
+    refused: Vec<(RawFd, bool)>,
     /// A [`SocketWatch`] may look at the set at any time.
     is_watched: bool,
 }
@@ -48,6 +51,14 @@ impl BellState {
 
     fn time_left(&self) -> Option<Duration> {
         self.first().map(|deadline| deadline.saturating_duration_since(Instant::now()))
+    }
+
+    /// The socket is about to be closed, or to be put into the set anew. Whether the set lacked it.
+    fn forget(&mut self, fd: RawFd) -> bool {
+        let before = self.unregister.len() + self.refused.len();
+        self.unregister.retain(|other| *other != fd);
+        self.refused.retain(|(other, _)| *other != fd);
+        self.unregister.len() + self.refused.len() < before
     }
 
     /// Whether the first timer is due earlier after the change.
@@ -69,7 +80,7 @@ impl SocketBell {
             rung: Condvar::new(),
             slept: AtomicBool::new(false),
         };
-        bell.watch(bell.event.as_raw_fd(), false);
+        bell.control(libc::EPOLL_CTL_ADD, bell.event.as_raw_fd(), false)?;
         Ok(bell)
     }
 
@@ -79,20 +90,32 @@ impl SocketBell {
 
     /// Wakes sleepers when there is something to read, or room to write as well. Closing the socket ends it.
     pub fn watch(&self, fd: RawFd, write: bool) {
-        self.control(libc::EPOLL_CTL_ADD, fd, write);
+        self.add(&mut self.state(), fd, write);
+    }
+
+    fn add(&self, state: &mut BellState, fd: RawFd, write: bool) {
+        let failed = self.control(libc::EPOLL_CTL_ADD, fd, write).err();
+        match failed.and_then(|error| error.raw_os_error()) {
+            Some(libc::ENOSPC | libc::ENOMEM) => state.refused.push((fd, write)),
+            // It stands for a closed socket of the same number.
+            Some(libc::EEXIST) => drop(self.control(libc::EPOLL_CTL_MOD, fd, write)),
+            _ => {}
+        }
     }
 
     /// The socket wakes nobody for now.
     pub fn unwatch(&self, fd: RawFd) {
         if !self.forget(fd) {
-            self.control(libc::EPOLL_CTL_DEL, fd, false);
+            let _ = self.control(libc::EPOLL_CTL_DEL, fd, false);
         }
     }
 
     /// Changes whether room to write wakes sleepers. From now on the socket wakes them in any case.
     pub fn change(&self, fd: RawFd, write: bool) {
-        let operation = if self.forget(fd) { libc::EPOLL_CTL_ADD } else { libc::EPOLL_CTL_MOD };
-        self.control(operation, fd, write);
+        let mut state = self.state();
+        if state.forget(fd) || self.control(libc::EPOLL_CTL_MOD, fd, write).is_err() {
+            self.add(&mut state, fd, write);
+        }
     }
 
     /// Takes a socket out of the set until somebody is about to sleep: for a program that does not, what it would tell the set costs each
@@ -102,17 +125,15 @@ impl SocketBell {
         let mut state = self.state();
         let needed = state.watching || state.waiting > 0 || state.is_watched;
         if !needed && !state.unregister.contains(&fd) {
+            state.refused.retain(|(other, _)| *other != fd);
             state.unregister.push(fd);
-            self.control(libc::EPOLL_CTL_DEL, fd, false);
+            let _ = self.control(libc::EPOLL_CTL_DEL, fd, false);
         }
     }
 
-    /// The socket is about to be closed. Whether it was let be.
+    /// The socket is about to be closed. Whether the set lacked it.
     pub fn forget(&self, fd: RawFd) -> bool {
-        let mut state = self.state();
-        let before = state.unregister.len();
-        state.unregister.retain(|other| *other != fd);
-        state.unregister.len() < before
+        self.state().forget(fd)
     }
 
     /// All sockets wake sleepers again.
@@ -121,15 +142,20 @@ impl SocketBell {
     }
 
     fn watch_unregister(&self, state: &mut BellState) {
-        state.unregister.drain(..).for_each(|fd| self.watch(fd, false));
+        std::mem::take(&mut state.unregister).into_iter().for_each(|fd| self.add(state, fd, false));
     }
 
-    fn control(&self, operation: i32, fd: RawFd, write: bool) {
+    /// Tries again what was refused. How long a sleep may last for the sake of those that still are.
+    fn watch_refused(&self, state: &mut BellState) -> Option<Duration> {
+        std::mem::take(&mut state.refused).into_iter().for_each(|(fd, write)| self.add(state, fd, write));
+        (!state.refused.is_empty()).then_some(UNWATCHED)
+    }
+
+    /// Fails where the kernel has no room for another socket.
+    fn control(&self, operation: i32, fd: RawFd, write: bool) -> io::Result<()> {
         let events = if write { libc::EPOLLIN | libc::EPOLLOUT } else { libc::EPOLLIN };
         let mut event = libc::epoll_event { events: events as u32, u64: fd as u64 };
-        // SAFETY: the event lives during the call. It fails only for want of memory in the kernel: then the sleeper is woken by
-        // its next timer instead.
-        unsafe { libc::epoll_ctl(self.epoll.as_raw_fd(), operation, fd, &mut event) };
+        changed(&self.epoll, operation, fd, &mut event)
     }
 
     /// The descriptors that are ready; waits for at most so long, or for ever.
@@ -208,7 +234,8 @@ impl SocketBell {
     fn watch_sockets(&self, mut state: MutexGuard<'_, BellState>, timeout: Option<Duration>) -> bool {
         state.watching = true;
         self.watch_unregister(&mut state);
-        let timeout = timeout.into_iter().chain(state.time_left()).min();
+        let refused = self.watch_refused(&mut state);
+        let timeout = timeout.into_iter().chain(state.time_left()).chain(refused).min();
         drop(state);
         let woken = self.ready(timeout, &mut Vec::new());
         let mut state = self.state();
@@ -227,6 +254,9 @@ impl SocketBell {
         }
     }
 }
+
+/// How long a sleep lasts while the set lacks a socket: then the sleeper looks for itself.
+const UNWATCHED: Duration = Duration::from_millis(1);
 
 /// A wait without an end of its own, in parts that every system knows.
 const LONG: Duration = Duration::from_secs(3600);
@@ -266,21 +296,21 @@ impl SocketWatch {
         sockets.state().is_watched = true;
         sockets.watch_all();
         let watch = SocketWatch { outer, end, sockets };
-        watch.control(libc::EPOLL_CTL_ADD, watch.end.as_raw_fd(), libc::EPOLLIN);
-        watch.control(libc::EPOLL_CTL_ADD, watch.sockets.epoll.as_raw_fd(), libc::EPOLLONESHOT);
+        watch.control(libc::EPOLL_CTL_ADD, watch.end.as_raw_fd(), libc::EPOLLIN)?;
+        watch.control(libc::EPOLL_CTL_ADD, watch.sockets.epoll.as_raw_fd(), libc::EPOLLONESHOT)?;
         Ok(watch)
     }
 
-    fn control(&self, operation: i32, fd: RawFd, events: i32) {
+    fn control(&self, operation: i32, fd: RawFd, events: i32) -> io::Result<()> {
         let mut event = libc::epoll_event { events: events as u32, u64: fd as u64 };
-        // SAFETY: the event lives during the call.
-        unsafe { libc::epoll_ctl(self.outer.as_raw_fd(), operation, fd, &mut event) };
+        changed(&self.outer, operation, fd, &mut event)
     }
 
     /// The next socket that is ready is told, or one that is ready already.
     pub fn arm(&self) {
         let fd = self.sockets.epoll.as_raw_fd();
-        self.control(libc::EPOLL_CTL_MOD, fd, libc::EPOLLIN | libc::EPOLLONESHOT);
+        // What is in the set already can be changed without memory.
+        let _ = self.control(libc::EPOLL_CTL_MOD, fd, libc::EPOLLIN | libc::EPOLLONESHOT);
     }
 
     /// Waits until a socket is ready. `false` at the end.
@@ -295,6 +325,15 @@ impl SocketWatch {
     /// Ends the wait.
     pub fn end(&self) {
         self.end.ring();
+    }
+}
+
+/// Changes an epoll set.
+fn changed(set: &OwnedFd, operation: i32, fd: RawFd, event: &mut libc::epoll_event) -> io::Result<()> {
+    // SAFETY: the event lives during the call.
+    match unsafe { libc::epoll_ctl(set.as_raw_fd(), operation, fd, event) } {
+        0 => Ok(()),
+        _ => Err(io::Error::last_os_error()),
     }
 }
 
@@ -345,4 +384,40 @@ pub(crate) fn owned(fd: RawFd) -> io::Result<OwnedFd> {
     }
     // SAFETY: just made, and owned by nobody else.
     Ok(unsafe { OwnedFd::from_raw_fd(fd) })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::Write;
+    use std::os::unix::net::UnixStream;
+
+    #[test]
+    fn what_the_set_had_no_room_for_is_tried_again() {
+        let bell = SocketBell::new().unwrap();
+        let (mut out, inside) = UnixStream::pair().unwrap();
+        bell.state().refused.push((inside.as_raw_fd(), false));
+        out.write_all(b"x").unwrap();
+        assert!(bell.sleep(bell.arm(), Some(Duration::from_secs(10))), "the socket did not wake the sleeper");
+        assert!(bell.state().refused.is_empty());
+    }
+
+    #[test]
+    fn a_refused_socket_that_is_closed_is_not_watched() {
+        let bell = SocketBell::new().unwrap();
+        let (mut out, inside) = UnixStream::pair().unwrap();
+        bell.state().refused.push((inside.as_raw_fd(), false));
+        assert!(bell.forget(inside.as_raw_fd()));
+        out.write_all(b"x").unwrap();
+        assert!(!bell.sleep(bell.arm(), Some(Duration::from_millis(20))));
+    }
+
+    #[test]
+    fn a_number_that_is_used_again_wakes_for_its_new_socket() {
+        let bell = SocketBell::new().unwrap();
+        let (_peer, inside) = UnixStream::pair().unwrap();
+        bell.watch(inside.as_raw_fd(), true);
+        bell.watch(inside.as_raw_fd(), false);
+        assert!(!bell.sleep(bell.arm(), Some(Duration::from_millis(20))), "room to write still wakes");
+    }
 }
