@@ -73,4 +73,16 @@ module mpi
 #include "chapters.inc"
 #include "pointers.inc"
 
+! The standard's counts of partitioned calls are of this kind in this module, too (section 4.2.1). Programs pass either.
+#define LARGE
+#undef COUNT
+#define COUNT integer(MPI_COUNT_KIND)
+#undef PROC_TS
+#define PROC_TS(name) interface name; subroutine name/**/_c_f08ts
+#include "partitioned.inc"
+
+#undef PROC_TS
+#define PROC_TS(name) interface P/**/name; subroutine P/**/name/**/_c_f08ts
+#include "partitioned.inc"
+
 end module mpi

@@ -17,7 +17,7 @@ program partitioned
    previous = mod(rank + ranks - 1, ranks)
    call MPI_Psend_init(out, 4, 3, MPI_INTEGER, next, 7, MPI_COMM_WORLD, MPI_INFO_NULL, requests(1), error)
    call check(error == MPI_SUCCESS, 'Psend_init')
-   call MPI_Precv_init(in, 3, 4, MPI_INTEGER, previous, 7, MPI_COMM_WORLD, MPI_INFO_NULL, requests(2), error)
+   call MPI_Precv_init(in, 3, 4_MPI_COUNT_KIND, MPI_INTEGER, previous, 7, MPI_COMM_WORLD, MPI_INFO_NULL, requests(2), error)
    call check(error == MPI_SUCCESS, 'Precv_init')
    do round = 1, 3
       in = -1
