@@ -5,13 +5,13 @@
 //! straight to or from the root's buffer; how that ended it tells in a second step, which has no slot. What is neither is left to a message.
 
 use crate::limits::SHM_SLOT_BLOCK_BYTES_MAX;
-use crate::method::{VectorBlocks, gathers_directly, scatters_directly};
+use crate::method::{VectorBlocks, gathers_directly, pays_one_copy, scatters_directly};
 use crate::{
     CallFault, CallHost, CallResult, NO_PAYLOAD, RankSet, ShmCall, Unequal, WORD_BYTES, payload_of_word,
     two_words, word_at, word_of,
 };
 use std::ops::Range;
-use tern_coll::{Slice, TypedCount};
+use tern_coll::TypedCount;
 use tern_mem::UserBuf;
 use tern_shm::limits::{EAGER_SLOT_BYTES, LINE_BYTES, SHM_COMM_RANKS_MAX};
 use tern_shm::{CommonFacts, EagerStep, ShmComm};
@@ -140,9 +140,7 @@ impl<S: CallHost> ShmCall<'_, S> {
         let way = match bytes {
             0..=BESIDE_FLAG_BYTES => BlockWay::Beside,
             _ if bytes <= room.min(SHM_SLOT_BLOCK_BYTES_MAX) => BlockWay::Slot,
-            _ if common.all_reach && gathers_directly(bytes, self.size(), common.is_crowded) => {
-                BlockWay::Straight
-            }
+            _ if self.gathers_straight(bytes, common) => BlockWay::Straight,
             _ => BlockWay::Message,
         };
         if way == BlockWay::Slot {
@@ -156,7 +154,7 @@ impl<S: CallHost> ShmCall<'_, S> {
         let outcome = match way {
             BlockWay::Straight => self.put_straight(own, root, &steps),
             BlockWay::Message => {
-                self.by_message.insert(root);
+                self.by_message.to.insert(root);
                 Ok(())
             }
             BlockWay::Beside | BlockWay::Slot => Ok(()),
@@ -189,7 +187,7 @@ impl<S: CallHost> ShmCall<'_, S> {
         self.shm_comm.contribute(steps.ends, &payload_of_word(end as u64));
         match end {
             CopyEnd::Refused => return Err(CallFault::Refused { rank: root }),
-            CopyEnd::Message => self.by_message.insert(root),
+            CopyEnd::Message => self.by_message.to.insert(root),
             CopyEnd::Done => {}
         }
         Ok(())
@@ -198,8 +196,8 @@ impl<S: CallHost> ShmCall<'_, S> {
     /// At the root.
     fn gatherv_here(&mut self, own: Option<&UserBuf>, blocks: &VectorBlocks) -> CallResult {
         let (steps, common) = self.begin_announced()?;
-        let is_long = |rank| self.is_long(&blocks.from[rank as usize], common);
-        let mut is_told = common.all_reach && self.others().any(is_long);
+        let bytes_from = |rank| self.host.buffer(&blocks.from[rank as usize]).len();
+        let mut is_told = self.others().any(|rank| self.gathers_straight(bytes_from(rank), common));
         if is_told {
             self.publish_places(&steps, blocks)?;
         }
@@ -210,7 +208,7 @@ impl<S: CallHost> ShmCall<'_, S> {
             let announcement = self.take_announced(rank, &into, &steps);
             match announcement.way {
                 BlockWay::Message => {
-                    self.by_message.insert(rank);
+                    self.by_message.from.insert(rank);
                     continue;
                 }
                 BlockWay::Straight => {
@@ -236,9 +234,9 @@ impl<S: CallHost> ShmCall<'_, S> {
         ended.and(outcome)
     }
 
-    /// Whether a block of the root's may be one that goes straight.
-    fn is_long(&self, block: &Slice, common: CommonFacts) -> bool {
-        gathers_directly(self.host.buffer(block).len(), self.size(), common.is_crowded)
+    /// Whether a gathered block of so many bytes is moved by the kernel.
+    fn gathers_straight(&self, bytes: usize, common: CommonFacts) -> bool {
+        common.all_reach && gathers_directly(bytes, self.size(), pays_one_copy(bytes, common))
     }
 
     /// Takes what came with what is said of a rank's block, and what lies in the eager slot.
@@ -279,7 +277,7 @@ impl<S: CallHost> ShmCall<'_, S> {
             self.wait(self.shm_comm.contributed(steps.ends, rank))?;
             match CopyEnd::of(word_of(&self.shm_comm.contributed_payload(steps.ends, rank))) {
                 CopyEnd::Done => {}
-                CopyEnd::Message => self.by_message.insert(rank),
+                CopyEnd::Message => self.by_message.from.insert(rank),
                 CopyEnd::Refused => outcome = Err(CallFault::Refused { rank }),
             }
         }
@@ -298,7 +296,7 @@ impl<S: CallHost> ShmCall<'_, S> {
             let (way, cell) = self.announce(&from, &mut room, (steps.blocks, common));
             self.shm_comm.eager_slot(steps.blocks).buf().write(rank as usize * CELL_BYTES, &cell);
             match way {
-                BlockWay::Message => self.by_message.insert(rank),
+                BlockWay::Message => self.by_message.to.insert(rank),
                 BlockWay::Straight => {
                     straight.insert(rank);
                     longest = longest.max(from.len());
@@ -325,7 +323,8 @@ impl<S: CallHost> ShmCall<'_, S> {
         (step, common): (EagerStep, CommonFacts),
     ) -> (BlockWay, [u8; CELL_BYTES]) {
         let (bytes, base) = (from.len(), from.as_contiguous().map(|(base, _)| base as u64));
-        let goes_straight = common.all_reach && scatters_directly(bytes, self.size(), common.is_crowded);
+        let is_long = scatters_directly(bytes, self.size(), pays_one_copy(bytes, common));
+        let goes_straight = common.all_reach && is_long;
         let (way, place) = match base {
             _ if bytes <= BESIDE_CELL_BYTES => (BlockWay::Beside, 0),
             Some(base) if goes_straight => (BlockWay::Straight, base),
@@ -359,7 +358,7 @@ impl<S: CallHost> ShmCall<'_, S> {
         match announcement.way {
             BlockWay::Beside => own.write(0, &cell[CELL_HEAD_BYTES..][..bytes.min(BESIDE_CELL_BYTES)]),
             BlockWay::Slot => self.host.copy(slot.buf(), place as usize, own, 0, bytes),
-            BlockWay::Message => self.by_message.insert(root),
+            BlockWay::Message => self.by_message.from.insert(root),
             BlockWay::Straight => {
                 let there = Remote { addr: place, len: bytes as u64 };
                 let is_moved = announcement.bytes != own.len() || self.host.get(root, there, own);

@@ -10,6 +10,8 @@ use tern_transport::Remote;
 const CAN_REACH: u64 = 1;
 /// The ranks of its node outnumber the cores.
 const IS_CROWDED: u64 = 2;
+/// Its processor copies through cells faster than the kernel copies.
+const FAST_CELLS: u64 = 4;
 
 /// A block to be fetched: the bytes from `offset` on of what a rank has told the address of.
 pub(crate) struct Fetch {
@@ -81,13 +83,18 @@ impl<S: CallHost> ShmCall<'_, S> {
         if let Some(known) = self.shm_comm.common() {
             return Ok(known);
         }
-        let word = u64::from(self.can_fetch()) * CAN_REACH + u64::from(self.host.is_crowded()) * IS_CROWDED;
-        let told = self.sync_with(word)?;
+        let mine = [
+            (self.can_fetch(), CAN_REACH),
+            (self.host.is_crowded(), IS_CROWDED),
+            (self.host.has_fast_cells(), FAST_CELLS),
+        ];
+        let told = self.sync_with(mine.iter().filter(|(holds, _)| *holds).map(|(_, bit)| bit).sum())?;
         let words =
             || (0..self.shm_comm.size()).map(|rank| word_of(&self.shm_comm.posted_payload(told, rank)));
         let facts = CommonFacts {
             all_reach: words().all(|word| word & CAN_REACH != 0),
             is_crowded: words().any(|word| word & IS_CROWDED != 0),
+            fast_cells: words().all(|word| word & FAST_CELLS != 0),
         };
         self.shm_comm.set_common(facts);
         Ok(facts)

@@ -3,7 +3,7 @@
 
 use crate::announced::BlockWay;
 use crate::limits::SHM_SHORT_BLOCK_BYTES_MAX;
-use crate::method::{gathers_directly, goes_by_message, scatters_directly};
+use crate::method::{gathers_directly, goes_by_message, pays_one_copy, scatters_directly};
 use crate::{CallHost, CallResult, NO_PAYLOAD, ShmCall, parts, payload_of};
 use tern_coll::{Buf, Span, Ty, TypedCount};
 use tern_mem::UserBuf;
@@ -30,7 +30,7 @@ impl<S: CallHost> ShmCall<'_, S> {
         };
         match self.block_way(bytes, gathers_directly)? {
             BlockWay::Straight if self.offer(&all, bytes, keep)? => return Ok(()),
-            BlockWay::Message => self.by_message = self.others().collect(),
+            BlockWay::Message => self.by_message.from = self.others().collect(),
             _ => self.take_contributions(&all, bytes)?,
         }
         keep(self);
@@ -41,7 +41,7 @@ impl<S: CallHost> ShmCall<'_, S> {
     fn gather_there(&mut self, own: &UserBuf, root: u32) -> CallResult {
         match self.block_way(own.len(), gathers_directly)? {
             BlockWay::Straight if self.accept(own, root, |host, there| host.put(root, own, there))? => {}
-            BlockWay::Message => self.by_message.insert(root),
+            BlockWay::Message => self.by_message.to.insert(root),
             _ => self.contribute(own)?,
         }
         Ok(())
@@ -92,8 +92,9 @@ impl<S: CallHost> ShmCall<'_, S> {
             return Ok(BlockWay::Slot);
         }
         let (size, common) = (self.size(), self.common()?);
+        let one_copy = common.all_reach && pays_one_copy(bytes, common);
         Ok(match common.is_crowded {
-            is_crowded if is_long(bytes, size, is_crowded && common.all_reach) => BlockWay::Straight,
+            _ if is_long(bytes, size, one_copy) => BlockWay::Straight,
             is_crowded if goes_by_message(bytes, size, is_crowded) => BlockWay::Message,
             _ => BlockWay::Slot,
         })
@@ -124,7 +125,7 @@ impl<S: CallHost> ShmCall<'_, S> {
         };
         match self.block_way(bytes, scatters_directly)? {
             BlockWay::Straight if self.offer(&all, bytes, keep)? => return Ok(()),
-            BlockWay::Message => self.by_message = self.others().collect(),
+            BlockWay::Message => self.by_message.to = self.others().collect(),
             _ => self.publish_blocks(&all, bytes)?,
         }
         keep(self);
@@ -135,7 +136,7 @@ impl<S: CallHost> ShmCall<'_, S> {
     fn scatter_there(&mut self, own: &UserBuf, root: u32) -> CallResult {
         match self.block_way(own.len(), scatters_directly)? {
             BlockWay::Straight if self.accept(own, root, |host, there| host.get(root, there, own))? => {}
-            BlockWay::Message => self.by_message.insert(root),
+            BlockWay::Message => self.by_message.from.insert(root),
             _ => self.take_published(own, root)?,
         }
         Ok(())

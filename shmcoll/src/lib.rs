@@ -28,7 +28,7 @@ pub use barrier::{come, mark_of_barrier};
 pub use mark::{Difference, Mark, OperationCode};
 pub use method::{Habits, Method, OperandOrder, VectorBlocks};
 pub use operand::Operand;
-pub use rank_set::RankSet;
+pub use rank_set::{RankSet, Remainder};
 
 use self::scan::ScanReach;
 use tern_coll::{Slice, Span};
@@ -76,6 +76,9 @@ pub trait CallHost {
 
     /// Whether the ranks of this node outnumber its cores, so that two of them may not have a core at once.
     fn is_crowded(&self) -> bool;
+
+    /// Whether this machine copies through cells faster than its kernel copies, even where ranks share cores.
+    fn has_fast_cells(&self) -> bool;
 
     /// Whether the kernel lets this rank read and write the memory of all of these.
     fn can_get(&self, ranks: impl Iterator<Item = u32>) -> bool;
@@ -127,8 +130,8 @@ struct ShmCall<'a, S: CallHost> {
     host: &'a S,
     /// Bytes that others may have to copy while this rank waits, if they are many.
     copied: usize,
-    /// Ranks with which blocks are still to be exchanged by messages.
-    by_message: RankSet,
+    /// What is still to be exchanged by messages.
+    by_message: Remainder,
 }
 
 /// How far a call has come when the steps over shared memory are over.
@@ -136,8 +139,8 @@ struct ShmCall<'a, S: CallHost> {
 pub struct CallOutcome {
     /// What the steps come to.
     pub result: CallResult,
-    /// Ranks whose blocks are still to be sent or received, all of which know that: see [`Method::send_rest`].
-    pub by_message: RankSet,
+    /// Blocks that are still to be exchanged, as both sides know: see [`Method::send_rest`].
+    pub by_message: Remainder,
 }
 
 /// Does what `method` says, in a call that [`begin`] has begun.
@@ -147,12 +150,12 @@ pub fn run<S: CallHost>(
     method: &Method,
     blocks: &VectorBlocks,
 ) -> CallOutcome {
-    let mut call = ShmCall { shm_comm, host, copied: 0, by_message: RankSet::default() };
+    let mut call = ShmCall { shm_comm, host, copied: 0, by_message: Remainder::default() };
     let result = call.go(method, blocks);
     let mut by_message = call.by_message;
     if matches!(result, Err(CallFault::Mismatch(_))) {
         shm_comm.abandon();
-        by_message = RankSet::default();
+        by_message = Remainder::default();
     }
     CallOutcome { result, by_message }
 }
@@ -184,7 +187,7 @@ impl<S: CallHost> ShmCall<'_, S> {
             Method::Allgather { send, recv } => self.allgather(send, recv),
             Method::Alltoall { send, recv } => self.alltoall(send, recv),
             Method::Allgatherv { send, longest } => self.allgatherv(send, longest, blocks),
-            Method::Alltoallv { by_cells } => self.alltoallv(blocks, by_cells),
+            Method::Alltoallv { by_cells, sends_rest } => self.alltoallv(blocks, by_cells, sends_rest),
             Method::Gatherv { send, root } => self.gatherv(send, root, blocks),
             Method::Scatterv { recv, root } => self.scatterv(recv, root, blocks),
         }

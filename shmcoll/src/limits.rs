@@ -48,6 +48,10 @@ pub const SHM_SHORT_BLOCK_BYTES_MAX: usize = 4 * 1024;
 /// (docs/decisions/0044-blocks-announced-in-a-step.md).
 pub const SHM_SLOT_BLOCK_BYTES_MAX: usize = 8 * 1024;
 
+/// Bytes of such a block up to which it goes by a message though ranks share cores, where cells are fast: beyond, a message has more
+/// pieces than its sender has cells at a time (docs/decisions/0044-blocks-announced-in-a-step.md).
+pub const SHM_CROWDED_CELLS_BYTES_MAX: usize = 64 * 1024;
+
 /// Ranks beyond which blocks longer than their share of an eager slot go in pieces where payloads go by cells. Among
 /// fewer, messages are faster (docs/decisions/0031-pieces-through-eager-slots.md).
 pub const SHM_FEW_RANKS_MAX: usize = 4;

@@ -1,9 +1,9 @@
 //! Which blocking collectives go over shared memory, by what all ranks know alike.
 
 use crate::limits::*;
-use crate::{RankSet, whole_lines};
+use crate::{Remainder, whole_lines};
 use tern_coll::{CollectiveCall, CommView, Member, Root, Schedule, Slice, TypeLayout, TypedCount, Vector};
-use tern_shm::ShmComm;
+use tern_shm::{CommonFacts, ShmComm};
 
 /// A collective that goes over shared memory.
 #[derive(Clone, Copy, Debug)]
@@ -69,8 +69,10 @@ pub enum Method {
     },
     /// `MPI_Alltoallv` and `MPI_Alltoallw`; the blocks are in [`VectorBlocks`].
     Alltoallv {
-        /// Payloads go by cells rather than by the kernel.
+        /// As in [`Habits`].
         by_cells: bool,
+        /// As in [`Habits`].
+        sends_rest: bool,
     },
     /// The root's blocks are in [`VectorBlocks`].
     Gatherv {
@@ -196,7 +198,9 @@ impl Method {
             {
                 return None;
             }
-            Method::Alltoallv { .. } => return Some(Method::Alltoallv { by_cells: habits.by_cells }),
+            Method::Alltoallv { .. } => {
+                return Some(Method::Alltoallv { by_cells: habits.by_cells, sends_rest: habits.sends_rest });
+            }
             // Between two ranks this is a message.
             Method::Gatherv { .. } | Method::Scatterv { .. } => {
                 return (size > 2 && habits.sends_rest).then_some(method);
@@ -227,7 +231,9 @@ impl Method {
                 Method::Allgatherv { send, longest: usize::try_from(longest).ok()? }
             }
             CollectiveCall::Alltoallv { send: Some(_), .. }
-            | CollectiveCall::Alltoallw { send: Some(_), .. } => Method::Alltoallv { by_cells: false },
+            | CollectiveCall::Alltoallw { send: Some(_), .. } => {
+                Method::Alltoallv { by_cells: false, sends_rest: false }
+            }
             CollectiveCall::Gatherv { send, root: Root::Rank(root), .. } => Method::Gatherv { send, root },
             CollectiveCall::Scatterv { recv, root: Root::Rank(root), .. } => Method::Scatterv { recv, root },
             CollectiveCall::Reduce { data, in_place, root: Root::Rank(root), .. }
@@ -317,11 +323,7 @@ impl Method {
             Method::Gather { .. } => size == 2 && bytes > ShmComm::FLAG_PAYLOAD_BYTES,
             Method::Scatter { .. } => size == 2 && 2 * bytes > ShmComm::FLAG_PAYLOAD_BYTES,
             Method::Allgather { .. } | Method::Allgatherv { .. } => size == 2 && is_long_block,
-            Method::Alltoall { .. } if size > 2 => {
-                SHM_CELLS_ALLTOALL_BYTES.contains(&bytes)
-                    && all_to_all_fits(bytes, size, tern_mem::cache::last_level_bytes())
-            }
-            Method::Alltoall { .. } => is_long_block,
+            Method::Alltoall { .. } => alltoall_goes_by_message(bytes, size),
             _ => false,
         }
     }
@@ -338,20 +340,27 @@ impl Method {
 
     /// Puts what the steps of this call have left to messages into the schedule of a rank: see [`CallOutcome`](crate::CallOutcome).
     #[cold]
-    pub fn send_rest(&self, me: Member, rest: RankSet, blocks: &VectorBlocks, schedule: &mut Schedule) {
-        let ranks = rest.ranks();
+    pub fn send_rest(&self, me: Member, rest: Remainder, blocks: &VectorBlocks, schedule: &mut Schedule) {
         match *self {
+            Method::Alltoallv { .. } => {
+                let from = rest.from.ranks_from(me.rank);
+                from.for_each(|rank| schedule.recv_slice(me.peer(rank), blocks.from[rank as usize]));
+                let to = rest.to.ranks_from(me.rank);
+                to.for_each(|rank| schedule.send_slice(me.peer(rank), blocks.to[rank as usize]));
+            }
             Method::Gather { recv, root, .. } if root == me.rank => {
-                ranks.for_each(|rank| schedule.recv(me.peer(rank), recv.in_recv().block(rank)));
+                rest.from.ranks().for_each(|rank| schedule.recv(me.peer(rank), recv.in_recv().block(rank)));
             }
             Method::Scatter { send, root, .. } if root == me.rank => {
-                ranks.for_each(|rank| schedule.send(me.peer(rank), send.in_send().block(rank)));
+                rest.to.ranks().for_each(|rank| schedule.send(me.peer(rank), send.in_send().block(rank)));
             }
             Method::Gatherv { root, .. } if root == me.rank => {
-                ranks.for_each(|rank| schedule.recv_slice(me.peer(rank), blocks.from[rank as usize]));
+                rest.from
+                    .ranks()
+                    .for_each(|rank| schedule.recv_slice(me.peer(rank), blocks.from[rank as usize]));
             }
             Method::Scatterv { root, .. } if root == me.rank => {
-                ranks.for_each(|rank| schedule.send_slice(me.peer(rank), blocks.to[rank as usize]));
+                rest.to.ranks().for_each(|rank| schedule.send_slice(me.peer(rank), blocks.to[rank as usize]));
             }
             Method::Gather { send: Some(own), root, .. } | Method::Gatherv { send: Some(own), root } => {
                 schedule.send(me.peer(root), own.in_send());
@@ -405,18 +414,34 @@ pub(crate) fn goes_by_message(bytes: usize, size: usize, is_crowded: bool) -> bo
     }
 }
 
-/// Whether each rank but the root moves its block of a gather by the kernel, which reaches all. Where ranks share cores, one copy needs one
-/// of two ranks on a core.
-pub(crate) fn gathers_directly(bytes: usize, size: usize, is_crowded: bool) -> bool {
+/// Whether one copy of a block by the kernel is better than two by the processors, since ranks share cores: who sends and who receives need
+/// not have a core at once. Where cells are fast, that holds for long blocks alone.
+pub(crate) fn pays_one_copy(bytes: usize, common: CommonFacts) -> bool {
+    common.is_crowded && !(common.fast_cells && bytes <= SHM_CROWDED_CELLS_BYTES_MAX)
+}
+
+/// Whether each rank but the root moves its block of a gather by the kernel, which reaches all. `one_copy`: see
+/// [`pays_one_copy`].
+pub(crate) fn gathers_directly(bytes: usize, size: usize, one_copy: bool) -> bool {
     let is_long = bytes >= SHM_DIRECT_GATHER_BYTES_MIN;
     let are_long = bytes.saturating_mul(size) > SHM_CELLS_GATHERED_BYTES_MAX;
-    scatters_directly(bytes, size, is_crowded)
-        && (is_long || are_long || is_crowded && exceeds_slot(bytes, size))
+    scatters_directly(bytes, size, one_copy) && (is_long || are_long || one_copy && exceeds_slot(bytes, size))
 }
 
 /// The same of a scatter.
-pub(crate) fn scatters_directly(bytes: usize, size: usize, is_crowded: bool) -> bool {
-    size > 2 && (bytes >= SHM_DIRECT_SCATTER_BYTES_MIN || is_crowded && exceeds_slot(bytes, size))
+pub(crate) fn scatters_directly(bytes: usize, size: usize, one_copy: bool) -> bool {
+    size > 2 && (bytes >= SHM_DIRECT_SCATTER_BYTES_MIN || one_copy && exceeds_slot(bytes, size))
+}
+
+/// Whether the blocks of an all-to-all, the longest of which has so many bytes, go by messages where payloads go by cells.
+pub(crate) fn alltoall_goes_by_message(bytes: usize, size: usize) -> bool {
+    match size {
+        2 => bytes >= SHM_CELLS_BLOCK_BYTES_MIN,
+        _ => {
+            SHM_CELLS_ALLTOALL_BYTES.contains(&bytes)
+                && all_to_all_fits(bytes, size, tern_mem::cache::last_level_bytes())
+        }
+    }
 }
 
 /// Whether what all ranks of an all-to-all send and receive fits into a cache of so many bytes. In memory, a second copy costs more than
@@ -503,6 +528,15 @@ mod tests {
     }
 
     const KIB: usize = 1024;
+
+    #[test]
+    fn where_cells_are_fast_long_blocks_alone_pay_for_one_copy() {
+        let pays = |bytes, is_crowded, fast_cells| {
+            pays_one_copy(bytes, CommonFacts { all_reach: true, is_crowded, fast_cells })
+        };
+        assert!(pays(9 * KIB, true, false) && !pays(9 * KIB, true, true) && !pays(1 << 20, false, false));
+        assert!(!pays(64 * KIB, true, true) && pays(64 * KIB + 1, true, true));
+    }
 
     #[test]
     fn where_ranks_share_cores_what_exceeds_a_slot_goes_straight() {

@@ -1,4 +1,4 @@
-//! [`RankSet`]: some of the ranks of a shm communicator.
+//! [`RankSet`]: some of the ranks of a shm communicator. [`Remainder`]: what the steps of a call leave.
 
 use tern_shm::limits::SHM_COMM_RANKS_MAX;
 
@@ -26,6 +26,11 @@ impl RankSet {
         (0..u64::BITS).filter(move |&rank| self.contains(rank))
     }
 
+    /// The same, from `first` on and then those before it: so that not all ranks turn to the same one at once.
+    pub fn ranks_from(self, first: u32) -> impl Iterator<Item = u32> {
+        (first..u64::BITS).chain(0..first).filter(move |&rank| self.contains(rank))
+    }
+
     /// Adds one.
     #[inline]
     pub fn insert(&mut self, rank: u32) {
@@ -47,6 +52,23 @@ impl FromIterator<u32> for RankSet {
     }
 }
 
+/// Ranks with which the steps of a call leave blocks to be exchanged by messages.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Remainder {
+    /// Which this rank has blocks for.
+    pub to: RankSet,
+    /// Which have blocks for this rank.
+    pub from: RankSet,
+}
+
+impl Remainder {
+    /// Whether nothing is left.
+    #[inline]
+    pub fn is_empty(self) -> bool {
+        self == Remainder::default()
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -59,5 +81,15 @@ mod tests {
         set.remove(0);
         set.remove(63);
         assert!(set.is_empty() && set == RankSet::default());
+    }
+
+    #[test]
+    fn its_ranks_begin_anywhere() {
+        let set: RankSet = [0, 5, 63].into_iter().collect();
+        assert!(
+            set.ranks().eq([0, 5, 63])
+                && set.ranks_from(5).eq([5, 63, 0])
+                && set.ranks_from(6).eq([63, 0, 5])
+        );
     }
 }

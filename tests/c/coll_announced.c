@@ -1,7 +1,7 @@
-/* Gathers and scatters whose blocks have very different lengths (MPI-5.0 sections 6.5 and 6.6): each rank's is drawn
- * anew for each call, from none to what the kernel copies, next to one another in one call. Types without and with gaps
- * at either side, in place, and equal blocks of the same lengths. At the end lengths that differ. Arguments: how many
- * calls, and the seed.
+/* Gathers, scatters and all-to-alls whose blocks have very different lengths (MPI-5.0 sections 6.5, 6.6 and 6.8): each
+ * is drawn anew for each call, from none to what the kernel copies, next to one another in one call. Types without and
+ * with gaps at either side, in place, and equal blocks of the same lengths. At the end lengths that differ. Arguments:
+ * how many calls, and the seed.
  * ranks: 2 3 4 5 8 16
  */
 #include "check.h"
@@ -102,6 +102,52 @@ static void scatter(int call, int root, int equal, int in_place)
     free(own.base), free(all.base);
 }
 
+/* All-to-all: ints from each rank to each. */
+static int pairs[RANKS_MAX][RANKS_MAX];
+
+/* This rank's counts and displacements, for all others or from all others; how many ints that is. */
+static int row(int of[RANKS_MAX], int at[RANKS_MAX], int sends)
+{
+    int n = 0;
+    for (int rank = 0; rank < check_size; rank++) {
+        of[rank] = sends ? pairs[check_rank][rank] : pairs[rank][check_rank];
+        at[rank] = n, n += of[rank];
+    }
+    return n;
+}
+
+static void exchange(int call, int longest)
+{
+    static int sent[RANKS_MAX], from[RANKS_MAX], came[RANKS_MAX], into[RANKS_MAX];
+    for (int rank = 0; rank < check_size; rank++)
+        for (int dest = 0; dest < check_size; dest++) pairs[rank][dest] = lengths[pick(longest)];
+    int ints_out = row(sent, from, 1), ints_in = row(came, into, 0);
+    side out = make(ints_out, pick(4) == check_rank), in = make(ints_in, pick(4) == check_rank);
+    for (int rank = 0; rank < check_size; rank++)
+        for (int i = 0; i < sent[rank]; i++)
+            out.base[(from[rank] + i) * out.stride] = word(call, check_rank * check_size + rank, i);
+    MUST(MPI_Alltoallv(out.base, sent, from, out.type, in.base, came, into, in.type, MPI_COMM_WORLD));
+    long bad = 0;
+    for (int rank = 0; rank < check_size; rank++)
+        for (int i = 0; i < came[rank]; i++)
+            bad += in.base[(into[rank] + i) * in.stride] != word(call, rank * check_size + check_rank, i);
+    CHECK_EQ(bad, 0);
+    free(out.base), free(in.base);
+}
+
+/* Rank 1 sends to rank 0 another number of ints than that expects, and others send what they say. */
+static void exchange_unlike(int is_sent, int expected)
+{
+    static int sent[RANKS_MAX], from[RANKS_MAX], came[RANKS_MAX], into[RANKS_MAX];
+    for (int rank = 0; rank < check_size; rank++)
+        for (int dest = 0; dest < check_size; dest++) pairs[rank][dest] = 5;
+    pairs[1][0] = check_rank == 1 ? is_sent : expected;
+    side out = make(row(sent, from, 1), 0), in = make(row(came, into, 0), 0);
+    int code = MPI_Alltoallv(out.base, sent, from, MPI_INT, in.base, came, into, MPI_INT, MPI_COMM_WORLD);
+    CHECK_EQ(code, is_sent != expected && check_rank == 0 ? MPI_ERR_TRUNCATE : MPI_SUCCESS);
+    free(out.base), free(in.base);
+}
+
 /* Rank 1's block has one length at its sender and another one at its receiver, which is told. The other blocks arrive,
  * and nobody is left waiting. */
 static void unlike(int sent, int expected)
@@ -134,15 +180,21 @@ int main(int argc, char **argv)
     for (int call = 0; call < calls; call++) {
         int equal = pick(4) == 0, root = pick(check_size), in_place = pick(4) == 0;
         /* Most calls are short at all ranks, as those of programs are. */
-        draw(pick(2) ? 8 : LENGTHS, equal);
-        if (pick(2))
+        int longest = pick(2) ? 8 : LENGTHS;
+        draw(longest, equal);
+        if (pick(3) == 0)
+            exchange(call, longest);
+        else if (pick(2))
             gather(call, root, equal, in_place);
         else
             scatter(call, root, equal, in_place);
     }
     MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
     for (int sent = 1; sent < LENGTHS && check_size > 1 && !check_compares_collectives(); sent++)
-        for (int expected = 1; expected < LENGTHS; expected++) unlike(lengths[sent], lengths[expected]);
+        for (int expected = 1; expected < LENGTHS; expected++) {
+            unlike(lengths[sent], lengths[expected]);
+            exchange_unlike(lengths[sent], lengths[expected]);
+        }
     MUST(MPI_Type_free(&spread));
     return check_finish();
 }

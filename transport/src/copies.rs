@@ -27,7 +27,16 @@ impl Copies {
     /// Whether payloads go through the segment on this node.
     pub fn by_cells(self) -> bool {
         match self {
-            Copies::Auto => *IS_ZEN.get_or_init(is_zen),
+            Copies::Auto => known_zen_family().is_some(),
+            Copies::Cells => true,
+            Copies::Kernel => false,
+        }
+    }
+
+    /// Whether cells are so much faster than the kernel that two copies through them take less than one by it even where ranks share cores.
+    pub fn has_fast_cells(self) -> bool {
+        match self {
+            Copies::Auto => known_zen_family() >= Some(ZEN_3_FAMILY),
             Copies::Cells => true,
             Copies::Kernel => false,
         }
@@ -35,11 +44,14 @@ impl Copies {
 }
 
 /// Asked once: under a hypervisor the question leaves the machine.
-static IS_ZEN: OnceLock<bool> = OnceLock::new();
+fn known_zen_family() -> Option<u32> {
+    static FAMILY: OnceLock<Option<u32>> = OnceLock::new();
+    *FAMILY.get_or_init(zen_family)
+}
 
-/// Whether this is a processor of AMD's Zen line, whose cores share a cache that takes up what leaves their own.
+/// The family of a processor of AMD's Zen line, whose cores share a cache that takes up what leaves their own.
 #[cfg(all(target_arch = "x86_64", not(miri)))]
-fn is_zen() -> bool {
+fn zen_family() -> Option<u32> {
     use std::arch::x86_64::__cpuid;
     // SAFETY: every processor of this architecture has the instruction. Later versions of Rust need not be told.
     #[allow(unused_unsafe, reason = "Rust 1.88 needs it")]
@@ -47,15 +59,19 @@ fn is_zen() -> bool {
     let vendor = [vendor.ebx, vendor.edx, vendor.ecx].map(u32::to_le_bytes);
     let (base, extended) = (version.eax >> 8 & 0xf, version.eax >> 20 & 0xff);
     let family = if base == 0xf { base + extended } else { base };
-    matches!(vendor.as_flattened(), b"AuthenticAMD" | b"HygonGenuine") && family >= ZEN_FAMILY
+    let is_amd = matches!(vendor.as_flattened(), b"AuthenticAMD" | b"HygonGenuine");
+    (is_amd && family >= ZEN_FAMILY).then_some(family)
 }
 
 /// Elsewhere nothing was measured, and the kernel copies.
 #[cfg(not(all(target_arch = "x86_64", not(miri))))]
-fn is_zen() -> bool {
-    false
+fn zen_family() -> Option<u32> {
+    None
 }
 
 /// The family of the first Zen, as `cpuid` counts.
 #[cfg(all(target_arch = "x86_64", not(miri)))]
 const ZEN_FAMILY: u32 = 0x17;
+
+/// That of the third and the fourth. The first copies in halves of a vector.
+const ZEN_3_FAMILY: u32 = 0x19;

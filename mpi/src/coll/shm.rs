@@ -19,7 +19,7 @@ use tern_shm::{Arrival, Mismatch, ShmComm, ShmWatch, Sight, SyncStep};
 use tern_shmcoll::{CallFault, CallHost, Mark, Operand, OperandOrder, OperationCode, mark_of_barrier};
 use tern_transport::{Doorbell, Limits, Remote, Token, Transfer, Transport};
 
-pub(super) use tern_shmcoll::{Habits, Method, RankSet, VectorBlocks};
+pub(super) use tern_shmcoll::{Habits, Method, Remainder, VectorBlocks};
 
 /// Takes what the communicator has of shared memory for a call with this mark.
 pub(super) fn begin(
@@ -47,7 +47,7 @@ pub(super) fn run(
     (call, mark): (&'static str, Mark),
     method: &Method,
     blocks: &VectorBlocks,
-) -> (Result, RankSet) {
+) -> (Result, Remainder) {
     let outcome = tern_shmcoll::run(shm_comm, host, method, blocks);
     let result = outcome.result.map_err(|fault| match fault {
         CallFault::Unequal(found) => unequal(call, found.rank, found.sent, found.room),
@@ -237,6 +237,10 @@ impl CallHost for Bindings {
 
     fn is_crowded(&self) -> bool {
         enter().waiting.oversubscribed
+    }
+
+    fn has_fast_cells(&self) -> bool {
+        enter().coll.fast_cells
     }
 
     fn can_get(&self, mut ranks: impl Iterator<Item = u32>) -> bool {

@@ -8,7 +8,7 @@ use super::operation::Operation;
 use super::reduce::Operands;
 use super::running::{RunningCollective, count_call};
 use super::setup::{Block, Blocks, numbers};
-use super::shm::{self, Habits, Method, RankSet, VectorBlocks};
+use super::shm::{self, Habits, Method, Remainder, VectorBlocks};
 use super::told::Told;
 use crate::core::arguments;
 use crate::core::boundary::ChoiceBuf;
@@ -152,7 +152,7 @@ impl ShortCall {
         what: &CollectiveCall,
         (send, recv): (ShortBuffer, ShortBuffer),
         operation: Option<Operation>,
-        plan: impl FnOnce(&mut Schedule, Member, RankSet),
+        plan: impl FnOnce(&mut Schedule, Member, Remainder),
     ) -> Option<Result> {
         let view = CommView::intra(self.rank, self.size);
         let mark = Mark::of(what, &view, shm::code(operation.as_ref()));
@@ -267,10 +267,10 @@ impl ShortHost {
         (process, comm, mark): (LockGuard, MPI_Comm, Mark),
         method: &Method,
         blocks: &VectorBlocks,
-    ) -> (Result, RankSet) {
+    ) -> (Result, Remainder) {
         let mut shm_comm = match shm::begin(process, comm, self, mark) {
             Ok(shm_comm) => shm_comm,
-            Err(error) => return (Err(error), RankSet::default()),
+            Err(error) => return (Err(error), Remainder::default()),
         };
         let (outcome, rest) = shm::run(&mut shm_comm, self, (self.call, mark), method, blocks);
         (outcome.and(shm::end(comm, shm_comm)), rest)
@@ -320,6 +320,10 @@ impl CallHost for ShortHost {
 
     /// What ranks tell each other once, they do in longer calls.
     fn is_crowded(&self) -> bool {
+        false
+    }
+
+    fn has_fast_cells(&self) -> bool {
         false
     }
 
@@ -423,7 +427,13 @@ pub(super) fn alltoallv(comm: MPI_Comm, send: Blocks<'_>, recv: Blocks<'_>) -> O
     if from.base == into.base {
         return None;
     }
-    short.go(&CollectiveCall::Alltoallv { send: Some(send), recv }, (from, into), None)
+    let what = CollectiveCall::Alltoallv { send: Some(send), recv };
+    // This rank's own blocks are short, but others may have long ones.
+    short.go_on(&what, (from, into), None, |schedule, me, rest| {
+        let (from, to) = (rest.from.ranks_from(me.rank), rest.to.ranks_from(me.rank));
+        from.for_each(|rank| schedule.recv(me.peer(rank), bytes(recv.in_recv(rank))));
+        to.for_each(|rank| schedule.send(me.peer(rank), bytes(send.in_send(rank))));
+    })
 }
 
 #[inline(always)]

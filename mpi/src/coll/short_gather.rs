@@ -97,7 +97,7 @@ pub(super) fn gatherv(comm: MPI_Comm, send: Block, recv: Blocks<'_>, root: c_int
         return None;
     }
     short.go_on(&what, (from, into), None, |schedule, me, rest| match me.rank == root {
-        true => rest.ranks().for_each(|rank| schedule.recv(me.peer(rank), bytes(block(rank)))),
+        true => rest.from.ranks().for_each(|rank| schedule.recv(me.peer(rank), bytes(block(rank)))),
         false => schedule.send(me.peer(root), bytes(mine)),
     })
 }
@@ -123,7 +123,7 @@ pub(super) fn scatterv(comm: MPI_Comm, send: Blocks<'_>, recv: Block, root: c_in
         return None;
     }
     short.go_on(&what, (from, into), None, |schedule, me, rest| match me.rank == root {
-        true => rest.ranks().for_each(|rank| schedule.send(me.peer(rank), bytes(block(rank)))),
+        true => rest.to.ranks().for_each(|rank| schedule.send(me.peer(rank), bytes(block(rank)))),
         false => schedule.recv(me.peer(root), bytes(mine)),
     })
 }

@@ -160,6 +160,10 @@ impl CallHost for ShmRank<'_> {
         false
     }
 
+    fn has_fast_cells(&self) -> bool {
+        false
+    }
+
     fn can_get(&self, _: impl Iterator<Item = u32>) -> bool {
         self.prices.can_get
     }

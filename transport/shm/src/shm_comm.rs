@@ -51,6 +51,8 @@ pub struct CommonFacts {
     pub all_reach: bool,
     /// Some rank says that the ranks of its node outnumber the cores.
     pub is_crowded: bool,
+    /// All say that their processor copies through cells faster than the kernel copies, even where ranks share cores.
+    pub fast_cells: bool,
 }
 
 /// A communicator's ranks, all on this node, and their shared memory. Each rank has one of these; one thread at a

@@ -158,6 +158,8 @@ pub(crate) struct CollectiveState {
     pub transport: TransportSetting,
     /// `TERN_COPIES`, as it is on this node.
     pub by_cells: bool,
+    /// See [`tern_transport::Copies::has_fast_cells`].
+    pub fast_cells: bool,
     /// `TERN_COLL_TABLE`: the rows that come before the built-in choice.
     pub rows: Vec<tern_coll::TableRow>,
     /// Counts the contexts that this process has allocated.
@@ -172,6 +174,7 @@ impl CollectiveState {
         CollectiveState {
             transport: TransportSetting::Auto,
             by_cells: false,
+            fast_cells: false,
             rows: Vec::new(),
             contexts_allocated: 0,
             leader_slots: Vec::new(),
@@ -182,5 +185,6 @@ impl CollectiveState {
     pub(crate) fn settle(&mut self, transport: &TransportConfig) {
         self.transport = transport.transport;
         self.by_cells = transport.copies.by_cells();
+        self.fast_cells = transport.copies.has_fast_cells();
     }
 }
