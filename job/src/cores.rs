@@ -1,5 +1,6 @@
 //! How many cores a process may use: its affinity mask, and the quota of its control groups.
 
+use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 use std::path::{Path, PathBuf};
 
 /// The cores that a job may use on this node, for the decision whether to spin while waiting.
@@ -36,7 +37,7 @@ pub fn quota_cores() -> Option<u32> {
 
 /// Cores in this process's affinity mask, at least 1.
 pub fn affinity_cores() -> u32 {
-    match rustix::thread::sched_getaffinity(None) {
+    match sched_getaffinity(None) {
         Ok(set) => set.count().max(1),
         // Only a kernel with more than 1,024 processors refuses the mask of that size.
         Err(_) => std::thread::available_parallelism().map_or(1, |cores| cores.get() as u32),
@@ -45,12 +46,36 @@ pub fn affinity_cores() -> u32 {
 
 /// Brings this thread to another one of the cores that it may use; false if there is none. What it may use stays the same.
 pub fn leave_core() -> bool {
-    let Ok(all) = rustix::thread::sched_getaffinity(None) else { return false };
+    let Ok(all) = sched_getaffinity(None) else { return false };
     let mut others = all;
     others.unset(rustix::thread::sched_getcpu());
-    others.count() > 0
-        && rustix::thread::sched_setaffinity(None, &others).is_ok()
-        && rustix::thread::sched_setaffinity(None, &all).is_ok()
+    others.count() > 0 && move_to(&others, &all)
+}
+
+/// Brings this thread to a core; false if it may not use that one. What it may use stays the same.
+pub fn go_to_core(core: u32) -> bool {
+    let (Ok(all), core) = (sched_getaffinity(None), core as usize) else { return false };
+    let mut one = CpuSet::new();
+    if core >= CpuSet::MAX_CPU || !all.is_set(core) {
+        return false;
+    }
+    one.set(core);
+    move_to(&one, &all)
+}
+
+fn move_to(there: &CpuSet, all: &CpuSet) -> bool {
+    sched_setaffinity(None, there).is_ok() && sched_setaffinity(None, all).is_ok()
+}
+
+/// The core that this thread is on.
+pub fn this_core() -> u32 {
+    rustix::thread::sched_getcpu() as u32
+}
+
+/// The cores that this thread may use; none if the kernel does not say.
+pub fn own_cores() -> impl Iterator<Item = u32> {
+    let all = sched_getaffinity(None).unwrap_or_default();
+    (0..CpuSet::MAX_CPU).filter(move |&core| all.is_set(core)).map(|core| core as u32)
 }
 
 /// The tightest quota of the control groups above this process, in cores, rounded up. `root` is `/` but
@@ -128,6 +153,16 @@ mod tests {
         fn drop(&mut self) {
             let _ = std::fs::remove_dir_all(&self.0);
         }
+    }
+
+    #[test]
+    fn a_thread_goes_to_each_core_that_it_may_use() {
+        let before = sched_getaffinity(None).unwrap();
+        for core in own_cores() {
+            assert!(go_to_core(core) && before == sched_getaffinity(None).unwrap());
+        }
+        assert!(own_cores().any(|core| core == this_core()));
+        assert!(!go_to_core(u32::MAX), "there is no such core");
     }
 
     #[test]

@@ -35,7 +35,7 @@ pub mod watch;
 pub mod words;
 
 pub use bootstrap::{JoinError, announced_size, join};
-pub use cores::{CoreBudget, cores, leave_core};
+pub use cores::{CoreBudget, cores, go_to_core, leave_core, own_cores, this_core};
 pub use job::Job;
 pub use link::DirectoryLink;
 pub use node_map::{JobSecret, NodeMap};

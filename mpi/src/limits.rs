@@ -40,6 +40,12 @@ pub(crate) const SHARED_CORE_WAITS_PER_LOOK: u32 = 16;
 /// Ranks leave a shared core after two such questions, after three, and so on, of so many numbers: within 0.5 ms.
 pub(crate) const SHARED_CORE_TURNS: u32 = 5;
 
+/// Timed yields after which a rank that shares its core says which one that is, and looks how many others are there: some 0.3 ms.
+pub(crate) const CORE_LOOK_YIELDS: u32 = 8;
+
+/// How long a rank stays on a core before it goes to one with fewer ranks again. A move costs some 50 µs.
+pub(crate) const CORE_MOVES_APART: Duration = Duration::from_millis(8);
+
 /// Yields before a rank sleeps that is about to leave the core that it shares, or whose peer is: some 200 µs where nobody else needs it.
 pub(crate) const SHARED_CORE_YIELDS: u32 = 512;
 
@@ -283,8 +289,8 @@ pub(crate) const ERRANDS_SKIPPED_MAX: u32 = 4096;
 /// Flushes of a window after which a rank takes what has arrived: a poll costs as much as a flush.
 pub(crate) const FLUSHES_PER_LOOK: u32 = 16;
 
-/// The same where ranks outnumber the cores, and a look gives the core to others: so many flushes take about as long as that does.
-pub(crate) const FLUSHES_PER_YIELD: u32 = 64;
+/// The same where ranks outnumber the cores, and a look gives the core to others: so many flushes take four times as long as that does.
+pub(crate) const FLUSHES_PER_YIELD: u32 = 256;
 
 /// From so many bytes on, elements of a window are combined all at once. To let all ranks pass a fence takes some microseconds, and an
 /// atomic instruction for each of so many elements longer.

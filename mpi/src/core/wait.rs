@@ -8,6 +8,7 @@ mod amounts;
 mod asking;
 mod asleep;
 mod awake;
+mod core_balance;
 mod notes;
 mod polling;
 mod publish;
@@ -19,6 +20,7 @@ pub(crate) use amounts::{polls_at_once, polls_per_yield, spin_polls_max, yields_
 pub(crate) use asleep::Asleep;
 use awake::count_waits;
 pub(crate) use awake::is_anybody_awake;
+pub(crate) use core_balance::CoreBalance;
 pub(crate) use notes::{listed, on, said};
 pub(crate) use polling::Polling;
 pub(crate) use shared_core::CoreSharing;
@@ -160,7 +162,7 @@ pub(crate) fn yield_in_place(process: &mut Process) -> bool {
         return false;
     }
     if let Some(away) = yield_to_others(process.waiting.yielding.is_timed()) {
-        process.waiting.yielding.learn(away);
+        process.waiting.learn_yield(away);
     }
     true
 }
@@ -188,6 +190,7 @@ pub(crate) fn look_again(process: LockGuard, what: impl FnOnce(&Process) -> Wait
         return process;
     }
     process.waiting.polling.look_at = 0;
+    process.waiting.core_balance.note();
     progress(yield_core(process, false).0).0
 }
 
@@ -514,7 +517,7 @@ fn give_core_away(mut process: LockGuard) -> LockGuard {
     let timed = process.waiting.yielding.is_timed();
     let (mut process, away) = yield_core(process, timed);
     if let Some(away) = away {
-        process.waiting.yielding.learn(away);
+        process.waiting.learn_yield(away);
     }
     process
 }

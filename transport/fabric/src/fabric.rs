@@ -15,7 +15,7 @@ use crate::routes::Route;
 use crate::tally::Tally;
 use tern_datagram::probe::Observation;
 use tern_shm::shm_comm::{ShmComm, ShmMember};
-use tern_shm::{AttachError, JobMemory, Shm};
+use tern_shm::{AttachError, JobMemory, NodeCores, Shm};
 use tern_tcp::{Change, Tcp};
 use tern_transport::config::{Medium, TransportConfig};
 use tern_transport::{
@@ -299,6 +299,12 @@ impl Fabric {
             (_, Some(network)) => network.shm_comm(member),
             _ => None,
         }
+    }
+
+    /// Where the ranks of this machine run, if they have shared memory.
+    pub fn node_cores(&self) -> Option<NodeCores> {
+        let of_network = || self.network.as_ref()?.node_cores();
+        self.shm.as_ref().map(Shm::node_cores).or_else(of_network)
     }
 
     /// Clears a slot that this rank leads for a new shm communicator. False while ranks of the last one, of `size` ranks, are still there.

@@ -28,3 +28,4 @@ mod tally;
 pub use fabric::Fabric;
 pub use place::{ConnectError, JobPlace, Outside};
 pub use tally::Tally;
+pub use tern_shm::NodeCores;

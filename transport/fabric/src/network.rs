@@ -27,7 +27,7 @@ use tern_ofi::{Ofi, OfiBell};
 use tern_shm::abroad::memory_file;
 use tern_shm::bell::Bell;
 use tern_shm::shm_comm::{ShmComm, ShmMember};
-use tern_shm::{AttachError, JobMemory, Shm};
+use tern_shm::{AttachError, JobMemory, NodeCores, Shm};
 use tern_tcp::{Change, Tcp};
 use tern_transport::config::{Medium, TcpConfig, TransportConfig, TransportSetting};
 use tern_transport::reach::Ports;
@@ -273,6 +273,10 @@ impl Network {
     pub(super) fn shm_comm(&self, member: ShmMember) -> Option<ShmComm> {
         let here = self.here.as_ref()?;
         Some(here.shm.shm_comm(member, here.index(member.leader)?))
+    }
+
+    pub(super) fn node_cores(&self) -> Option<NodeCores> {
+        self.here.as_ref().map(|here| here.shm.node_cores())
     }
 
     pub(super) fn clear_shm_slot(&self, slot: u32, size: u32) -> bool {

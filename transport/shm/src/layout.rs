@@ -20,7 +20,7 @@ pub(crate) struct SegmentLayout {
 }
 
 /// Version of everything that ranks exchange through the segment; one more with every change of it.
-const VERSION: u64 = 7;
+const VERSION: u64 = 8;
 
 /// A shared buffer's flags, to the end of a page.
 const SHARED_BUFFER_FLAGS_BYTES: usize = (SHARED_BUFFER_FLAGS * LINE_BYTES).next_multiple_of(PAGE_BYTES);

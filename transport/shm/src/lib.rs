@@ -54,6 +54,8 @@ mod layout;
 #[cfg(not(loom))]
 mod memory;
 #[cfg(not(loom))]
+mod node_cores;
+#[cfg(not(loom))]
 mod path_tuner;
 #[cfg(not(loom))]
 mod peers;
@@ -83,6 +85,8 @@ pub use cooperative_copy::cooperative_chunks;
 pub use host_answer::host_answer;
 #[cfg(not(loom))]
 pub use memory::{JobMemory, Reservation, SharedRange};
+#[cfg(not(loom))]
+pub use node_cores::NodeCores;
 #[cfg(not(loom))]
 pub use segment::{AttachError, FarBell};
 #[cfg(not(loom))]

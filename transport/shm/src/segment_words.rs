@@ -23,6 +23,8 @@ pub(crate) struct Hello {
     pub(crate) pid: AtomicU32,
     /// Address, in the rank's own memory, of a word that holds [`super::cma::PROBE_WORD`].
     pub(crate) probe_addr: AtomicU64,
+    /// One more than the core that the rank was on last, where ranks share cores; 0 as long as it has not said.
+    pub(crate) core: AtomicU32,
 }
 
 /// One word that has a line for itself.

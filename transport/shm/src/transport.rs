@@ -16,6 +16,7 @@ use super::cma::{self, CopyDirection};
 use super::cooperative_copy::CooperativeCopies;
 use super::inbox::{Inbox, Queued};
 use super::layout::SegmentLayout;
+use super::node_cores::NodeCores;
 use super::path_tuner::PathTuner;
 use super::peers::{MemoryReach, ShmPeers};
 use super::queue::{NONE, QueueReader};
@@ -196,6 +197,11 @@ impl Shm {
     /// sure by [`Shm::clear_shm_slot`] that the slot is free.
     pub fn shm_comm(&self, member: ShmMember, leader: Peer) -> ShmComm {
         ShmComm::new(self.segment.clone(), self.bell.clone(), member, leader, self.registered)
+    }
+
+    /// Where the ranks of this node run.
+    pub fn node_cores(&self) -> NodeCores {
+        NodeCores::new(self.segment.clone(), self.me)
     }
 
     /// Clears a slot that this rank leads for a new shm communicator, if all `size` ranks of the last one have left.

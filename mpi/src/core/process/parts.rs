@@ -1,7 +1,7 @@
 //! The smaller parts of the process's state.
 
 use crate::core::multicast::{self, MulticastVerdict};
-use crate::core::wait::{self, Asleep, CoreSharing, Polling, Yielding};
+use crate::core::wait::{self, Asleep, CoreBalance, CoreSharing, Polling, Yielding};
 use crate::limits::{SPIN_POLLS_MAX, YIELDS_MAX};
 use std::sync::Arc;
 use std::time::Duration;
@@ -46,6 +46,8 @@ pub(crate) struct ProcessWaits {
     pub yielding: Yielding,
     /// Whether others are on this rank's core.
     pub shared_core: CoreSharing,
+    /// Where ranks outnumber the cores, how many are on each.
+    pub core_balance: CoreBalance,
     /// `TERN_PROGRESS=thread`.
     pub progress_thread: bool,
     /// Nobody uses MPI here, for now: what peers still need of this rank, the progress thread does.
@@ -73,6 +75,7 @@ impl ProcessWaits {
             polling: Polling::new(),
             yielding: Yielding::new(),
             shared_core: CoreSharing::new(),
+            core_balance: CoreBalance::new(),
             progress_thread: false,
             away: false,
         }
@@ -87,12 +90,23 @@ impl ProcessWaits {
         self.polls_per_yield = wait::polls_per_yield(fabric);
         self.yields_max = wait::yields_max(cores);
         self.yielding = Yielding::on(cores);
+        let node = fabric.node_cores().filter(|_| self.oversubscribed);
+        self.core_balance =
+            node.map_or(CoreBalance::new(), |node| CoreBalance::of(node, cores.ranks_per_core()));
         self.listens = self.oversubscribed && fabric.has_poll_first();
         self.polls_at_once = wait::polls_at_once(fabric, self.oversubscribed);
         self.spin_polls_most = wait::spin_polls_max(fabric);
         self.spin_polls_max = self.spin_polls_most;
         self.progress_thread = environment.progress_thread;
         self.looks_aside = environment.check_threads;
+    }
+}
+
+impl ProcessWaits {
+    /// A yield took so long.
+    pub(crate) fn learn_yield(&mut self, away: Duration) {
+        self.yielding.learn(away);
+        self.core_balance.note();
     }
 }
 

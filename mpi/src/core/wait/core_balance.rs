@@ -1,0 +1,122 @@
+//! Ranks that outnumber the cores, spread evenly over these.
+//!
+//! Each rank gives its core away in every wait, so the others of the core have it in turn, and the core with the most ranks says how long
+//! all take. Ranks that sleep are woken where the scheduler likes, and 6 of 8 may meet on one of two cores. The scheduler's own balance parts
+//! them 80 ms later. So each rank says which core it is on, and one of too many goes to the core that has the fewest
+//! (docs/decisions/0048-ranks-spread-over-cores.md).
+
+use crate::limits::{CORE_LOOK_YIELDS, CORE_MOVES_APART};
+use std::time::Instant;
+use tern_fabric::NodeCores;
+
+/// What a rank knows of where the others of its node are.
+pub(crate) struct CoreBalance {
+    /// None where each rank should have a core of its own.
+    node: Option<NodeCores>,
+    /// Ranks of a core if all cores have as many.
+    fair: usize,
+    /// Timed yields since the last look.
+    yields: u32,
+    /// This rank does not move again before.
+    next: Option<Instant>,
+}
+
+impl CoreBalance {
+    /// Nothing to balance.
+    pub(crate) const fn new() -> CoreBalance {
+        CoreBalance { node: None, fair: 0, yields: 0, next: None }
+    }
+
+    /// Of ranks that share cores, so many each.
+    pub(crate) fn of(node: NodeCores, fair: u32) -> CoreBalance {
+        CoreBalance { node: Some(node), fair: fair as usize, ..CoreBalance::new() }
+    }
+
+    /// This rank has given its core away, and looked at the clock.
+    #[inline]
+    pub(crate) fn note(&mut self) {
+        self.yields += 1;
+        if self.yields >= CORE_LOOK_YIELDS {
+            self.yields = 0;
+            self.look();
+        }
+    }
+
+    /// Says where this rank is, and goes elsewhere if too many are there.
+    #[cold]
+    fn look(&mut self) {
+        let Some(node) = &self.node else { return };
+        let core = tern_job::this_core();
+        node.say(core);
+        let here = node.seen().filter(|seen| *seen == Some(core)).count();
+        if here <= self.fair || self.next.is_some_and(|next| Instant::now() < next) {
+            return;
+        }
+        let Some(better) = better_core(node.seen(), (node.me() as usize, core), tern_job::own_cores()) else {
+            return;
+        };
+        self.next = Some(Instant::now() + CORE_MOVES_APART);
+        if tern_job::go_to_core(better) {
+            node.say(better);
+        }
+    }
+}
+
+/// The core that rank `me` should go to, which is on `core`: one of `may` with the fewest ranks. Of all ranks of a core, the first ones go, half as
+/// many as it has too many.
+fn better_core(
+    seen: impl Iterator<Item = Option<u32>> + Clone,
+    (me, core): (usize, u32),
+    may: impl Iterator<Item = u32>,
+) -> Option<u32> {
+    let on = |core| seen.clone().filter(|seen| *seen == Some(core)).count();
+    let (fewest, better) = may.map(|other| (on(other), other)).min()?;
+    let leaving = on(core).saturating_sub(fewest) / 2;
+    let before = seen.clone().take(me).filter(|seen| *seen == Some(core)).count();
+    (before < leaving).then_some(better)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Where the ranks of some cores are once each has looked, `rounds` times.
+    fn after(mut cores: Vec<u32>, may: &[u32], rounds: u32) -> Vec<u32> {
+        for _ in 0..rounds {
+            for me in 0..cores.len() {
+                let seen = cores.clone();
+                let to = better_core(seen.iter().copied().map(Some), (me, seen[me]), may.iter().copied());
+                cores[me] = to.unwrap_or(cores[me]);
+            }
+        }
+        cores.sort();
+        cores
+    }
+
+    #[test]
+    fn one_round_spreads_ranks_evenly() {
+        assert_eq!(after(vec![1; 8], &[0, 1], 1), [0, 0, 0, 0, 1, 1, 1, 1]);
+        assert_eq!(after(vec![0, 1, 1, 1, 0, 1, 1, 1], &[0, 1], 1), [0, 0, 0, 0, 1, 1, 1, 1]);
+        assert_eq!(after(vec![3; 3], &[2, 3], 1), [2, 3, 3]);
+        assert_eq!(after(vec![0; 9], &[0, 1, 2, 3], 3), [0, 0, 0, 1, 1, 2, 2, 3, 3]);
+    }
+
+    #[test]
+    fn who_looks_at_the_same_time_does_not_move_too_many() {
+        let cores = [0, 0, 0, 0, 0, 0, 1, 1];
+        let seen = || cores.iter().copied().map(Some);
+        let movers = (0..8).filter(|&me| better_core(seen(), (me, cores[me]), 0..2).is_some());
+        assert!(movers.eq([0, 1]), "of six two go");
+    }
+
+    #[test]
+    fn nobody_moves_for_one_rank_more() {
+        assert_eq!(after(vec![0, 0, 0, 1, 1], &[0, 1], 2), [0, 0, 0, 1, 1]);
+        assert_eq!(better_core([None, Some(0), None].into_iter(), (1, 0), 0..2), None);
+    }
+
+    #[test]
+    fn cores_that_a_rank_may_not_use_are_left_alone() {
+        assert_eq!(after(vec![0; 4], &[0], 1), [0; 4]);
+    }
+}
