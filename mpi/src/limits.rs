@@ -23,6 +23,9 @@ pub(crate) const SPIN_POLLS_MAX: u32 = 4096;
 /// soon learn to spin less.
 pub(crate) const SPIN_POLLS_NETWORK_MAX: u32 = 512;
 
+/// The same where a poll looks at the memory of a provider of libfabric, and takes a quarter of that.
+pub(crate) const SPIN_POLLS_PROVIDER_MAX: u32 = 2048;
+
 /// Polls over a network after which the core is offered to others: some 15 µs, of which the offer takes a fiftieth. Without it the
 /// ranks of 8 hosts on two cores kept each other from what they waited for.
 pub(crate) const POLLS_PER_YIELD: u32 = 32;

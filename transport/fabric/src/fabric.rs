@@ -118,6 +118,11 @@ impl Fabric {
         self.network.as_ref().is_some_and(|network| network.has_provider())
     }
 
+    /// Whether a poll for messages of other hosts is a system call, and not a look at the memory of a provider of libfabric.
+    pub fn polls_the_kernel(&self) -> bool {
+        self.network.as_ref().is_some_and(|network| network.polls_the_kernel())
+    }
+
     /// Tells the peers that this rank goes, and not by a broken connection. What it still owes them, [`Transport::poll`] sees to.
     pub fn say_goodbye(&mut self) {
         if let Some(network) = &mut self.network {

@@ -226,6 +226,11 @@ impl Network {
         self.ofi.is_some()
     }
 
+    /// Whether a poll for messages of other hosts is a system call, and not a look at memory.
+    pub(super) fn polls_the_kernel(&self) -> bool {
+        self.ofi.as_ref().is_none_or(Ofi::polls_the_kernel)
+    }
+
     pub(super) fn close(&mut self) {
         self.ofi.iter_mut().for_each(Ofi::close);
         self.tcp.close();

@@ -6,6 +6,10 @@ use std::time::Duration;
 /// small beside that of its bytes, and as short as lets both sides copy at once.
 pub(super) const OFI_PACKET_BYTES: usize = 16 * 1024;
 
+/// The same over providers on shared memory. What is longer they copy by the kernel, as they do what is read from the sender's memory, and
+/// that takes no copy into a packet and none out of it. Pieces of 4 KiB fit into a packet.
+pub(super) const OFI_SHARED_PACKET_BYTES: usize = 4096 + 256;
+
 /// Packets that a rank may have under way over libfabric.
 pub(super) const OFI_SENDS: usize = 64;
 

@@ -25,11 +25,23 @@ pub(super) fn is_sockets(provider: &str) -> bool {
     provider == "sockets"
 }
 
+/// Whether it is a provider on memory that the processes of a host share.
+pub(super) fn is_shared_memory(provider: &str) -> bool {
+    matches!(provider, "shm" | "sm2")
+}
+
+/// Whether a poll of it is a system call, as on sockets of the kernel, and not a look at memory.
+pub(super) fn polls_the_kernel(provider: &str) -> bool {
+    let core = provider.split(';').next().unwrap_or(provider);
+    matches!(core, "tcp" | "udp" | "sockets" | "net")
+}
+
 /// How much an endpoint of a provider sends and receives at once.
 fn sizes(provider: &str) -> Sizes {
-    let (packet_bytes_max, sends) = match is_sockets(provider) {
-        true => (OFI_SOCKETS_PACKET_BYTES, OFI_SOCKETS_SENDS),
-        false => (OFI_PACKET_BYTES, OFI_SENDS),
+    let (packet_bytes_max, sends) = match provider {
+        _ if is_sockets(provider) => (OFI_SOCKETS_PACKET_BYTES, OFI_SOCKETS_SENDS),
+        _ if is_shared_memory(provider) => (OFI_SHARED_PACKET_BYTES, OFI_SENDS),
+        _ => (OFI_PACKET_BYTES, OFI_SENDS),
     };
     Sizes { packet_bytes_max, sends, receive_bytes: OFI_RECEIVE_BYTES }
 }
@@ -152,7 +164,7 @@ fn has_entries(folder: &str) -> bool {
 
 /// Whether it reaches this host alone.
 fn is_local(offer: &NetworkOffer) -> bool {
-    offer.interface == "lo" || matches!(offer.provider.as_str(), "shm" | "sm2")
+    offer.interface == "lo" || is_shared_memory(&offer.provider)
 }
 
 /// The first that can be opened, or why the first cannot.

@@ -4,6 +4,7 @@ use tern_libfabric::{LibfabricError, Region, RemoteMemory};
 
 use super::exposed::{HeldPacket, OFFER_BYTES, Offered, RemoteRead};
 use super::packet::{HEAD_BYTES, OfiPacketKind};
+use super::provider::is_shared_memory;
 use super::reads::OfiReader;
 use super::transport::{Ofi, OfiArrivals};
 use crate::limits::{OFI_READ_BYTES_MAX, OFI_WHOLE_BYTES_MAX};
@@ -75,9 +76,13 @@ impl Ofi {
         Ok(())
     }
 
-    /// How many bytes of an offered message go in packets.
+    /// How many bytes of an offered message go in packets. In shared memory there is no way that they could hide.
     fn first_bytes(&self, len: usize) -> usize {
-        let first = if len <= OFI_WHOLE_BYTES_MAX { len } else { self.part_bytes_max() };
+        let first = match len {
+            _ if is_shared_memory(self.endpoint.provider()) => 0,
+            0..=OFI_WHOLE_BYTES_MAX => len,
+            _ => self.part_bytes_max(),
+        };
         // Where there are few slots, other messages need them.
         if self.packets_of(first) < self.slots / 2 { first } else { 0 }
     }

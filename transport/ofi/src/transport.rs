@@ -13,7 +13,7 @@ use super::exposed::{ExposedRegions, HeldPacket, OfiInbound};
 use super::limits::*;
 use super::overtaking::{OvertakingPacket, OvertakingPackets};
 use super::packet::{self, HEAD_BYTES, OfiPacket, OfiPacketKind};
-use super::provider::{HostAnswer, ProviderChoice, is_sockets};
+use super::provider::{HostAnswer, ProviderChoice, is_sockets, polls_the_kernel};
 use super::reads::{OfiReader, OfiReads};
 use super::windows::WindowAccess;
 use tern_transport::directory::Directory;
@@ -415,6 +415,11 @@ impl Ofi {
                 Err(Full)
             }
         }
+    }
+
+    /// Whether a poll is a system call, and not a look at memory.
+    pub fn polls_the_kernel(&self) -> bool {
+        polls_the_kernel(self.endpoint.provider())
     }
 
     /// Somebody is about to sleep and nothing was there: whether what comes will wake the sleeper.

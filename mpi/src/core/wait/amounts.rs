@@ -6,12 +6,16 @@ use tern_job::CoreBudget;
 
 /// Empty polls for which a wait spins at most: they take about as long whatever a poll costs.
 pub(crate) fn spin_polls_max(fabric: &Fabric) -> u32 {
-    if fabric.is_networked() { SPIN_POLLS_NETWORK_MAX } else { SPIN_POLLS_MAX }
+    match (fabric.is_networked(), fabric.polls_the_kernel()) {
+        (false, _) => SPIN_POLLS_MAX,
+        (true, true) => SPIN_POLLS_NETWORK_MAX,
+        (true, false) => SPIN_POLLS_PROVIDER_MAX,
+    }
 }
 
 /// Polls of a blocking receive before it needs a request: none to spare where another rank needs this core, or each is a system call.
 pub(crate) fn polls_at_once(fabric: &Fabric, oversubscribed: bool) -> u32 {
-    let calls_system = fabric.is_networked() && !fabric.has_local_ranks();
+    let calls_system = fabric.polls_the_kernel() && !fabric.has_local_ranks();
     if oversubscribed || calls_system { 1 } else { POLLS_AT_ONCE_MAX }
 }
 
@@ -20,8 +24,8 @@ pub(crate) fn polls_at_once(fabric: &Fabric, oversubscribed: bool) -> u32 {
 pub(crate) fn polls_per_yield(fabric: &Fabric) -> u32 {
     match (fabric.is_networked(), fabric.has_local_ranks()) {
         (false, _) => 0,
-        (true, false) => POLLS_PER_YIELD,
-        (true, true) => POLLS_PER_YIELD_NEAR,
+        (true, false) if fabric.polls_the_kernel() => POLLS_PER_YIELD,
+        (true, _) => POLLS_PER_YIELD_NEAR,
     }
 }
 
