@@ -46,8 +46,8 @@ pub(crate) const SHARED_CORE_TURNS: u32 = 5;
 /// Timed yields after which a rank that shares its core says which one that is, and looks how many others are there: some 0.3 ms.
 pub(crate) const CORE_LOOK_YIELDS: u32 = 8;
 
-/// How long a rank stays on a core before it goes to one with fewer ranks again. A move costs some 50 µs.
-pub(crate) const CORE_MOVES_APART: Duration = Duration::from_millis(8);
+/// How long a rank of a core with too many ranks waits before it looks for a better core again. A move costs some 50 µs.
+pub(crate) const CORE_SEARCHES_APART: Duration = Duration::from_millis(8);
 
 /// Yields before a rank sleeps that is about to leave the core that it shares, or whose peer is: some 200 µs where nobody else needs it.
 pub(crate) const SHARED_CORE_YIELDS: u32 = 512;

@@ -5,7 +5,7 @@
 //! them 80 ms later. So each rank says which core it is on, and one of too many goes to the core that has the fewest
 //! (docs/decisions/0048-ranks-spread-over-cores.md).
 
-use crate::limits::{CORE_LOOK_YIELDS, CORE_MOVES_APART};
+use crate::limits::{CORE_LOOK_YIELDS, CORE_SEARCHES_APART};
 use std::time::Instant;
 use tern_fabric::NodeCores;
 
@@ -17,7 +17,7 @@ pub(crate) struct CoreBalance {
     fair: usize,
     /// Timed yields since the last look.
     yields: u32,
-    /// This rank does not move again before.
+    /// This rank does not look for another core again before.
     next: Option<Instant>,
 }
 
@@ -49,14 +49,13 @@ impl CoreBalance {
         let core = tern_job::this_core();
         node.say(core);
         let here = node.seen().filter(|seen| *seen == Some(core)).count();
-        if here <= self.fair || self.next.is_some_and(|next| Instant::now() < next) {
+        let now = Instant::now();
+        if here <= self.fair || self.next.is_some_and(|next| now < next) {
             return;
         }
-        let Some(better) = better_core(node.seen(), (node.me() as usize, core), tern_job::own_cores()) else {
-            return;
-        };
-        self.next = Some(Instant::now() + CORE_MOVES_APART);
-        if tern_job::go_to_core(better) {
+        self.next = Some(now + CORE_SEARCHES_APART);
+        let better = better_core(node.seen(), (node.me() as usize, core), tern_job::own_cores());
+        if let Some(better) = better.filter(|&better| tern_job::go_to_core(better)) {
             node.say(better);
         }
     }
