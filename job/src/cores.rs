@@ -48,7 +48,7 @@ pub fn affinity_cores() -> u32 {
 pub fn leave_core() -> bool {
     let Ok(all) = sched_getaffinity(None) else { return false };
     let mut others = all;
-    others.unset(rustix::thread::sched_getcpu());
+    others.unset(this_core() as usize);
     others.count() > 0 && move_to(&others, &all)
 }
 

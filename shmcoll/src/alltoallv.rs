@@ -84,15 +84,14 @@ impl<S: CallHost> ShmCall<'_, S> {
             2 => self.tell_one(sync, blocks, mine, &mut fault)?,
             _ => self.tell_all(sync, blocks, mine, &mut fault)?,
         };
-        if outlook.longest > blocks.short_max {
-            if by_message && alltoall_goes_by_message(outlook.longest, self.size()) {
-                self.by_message = self.long_blocks(sync, blocks);
-            } else {
-                let is_passed = by_cells && outlook.longest < SHM_ALLTOALL_FETCH_BYTES_MIN;
-                let fetched = !is_passed && !outlook.obstacle && self.fetch_long(sync, blocks)?;
-                if !fetched {
-                    self.pass_long(blocks, outlook.longest)?;
-                }
+        let has_long = outlook.longest > blocks.short_max;
+        if has_long && by_message && alltoall_goes_by_message(outlook.longest, self.size()) {
+            self.by_message = self.long_blocks(sync, blocks);
+        } else if has_long {
+            let is_passed = by_cells && outlook.longest < SHM_ALLTOALL_FETCH_BYTES_MIN;
+            let fetched = !is_passed && !outlook.obstacle && self.fetch_long(sync, blocks)?;
+            if !fetched {
+                self.pass_long(blocks, outlook.longest)?;
             }
         }
         fault.map_or(Ok(()), |found| Err(CallFault::Unequal(found)))

@@ -436,7 +436,7 @@ pub(crate) fn scatters_directly(bytes: usize, size: usize, one_copy: bool) -> bo
 /// Whether the blocks of an all-to-all, the longest of which has so many bytes, go by messages where payloads go by cells.
 pub(crate) fn alltoall_goes_by_message(bytes: usize, size: usize) -> bool {
     match size {
-        2 => bytes >= SHM_CELLS_BLOCK_BYTES_MIN,
+        ..=2 => bytes >= SHM_CELLS_BLOCK_BYTES_MIN,
         _ => {
             SHM_CELLS_ALLTOALL_BYTES.contains(&bytes)
                 && all_to_all_fits(bytes, size, tern_mem::cache::last_level_bytes())

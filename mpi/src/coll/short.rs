@@ -226,6 +226,18 @@ pub(super) fn bytes(span: Span) -> Span {
     Span { count: span.bytes(), ty: Ty::Byte, layout: TypeLayout::BYTE, ..span }
 }
 
+/// Puts what steps have left to messages into a schedule: the block for each rank, and the one from each.
+pub(super) fn send_rest(
+    schedule: &mut Schedule,
+    me: Member,
+    rest: Remainder,
+    to: impl Fn(u32) -> Span,
+    from: impl Fn(u32) -> Span,
+) {
+    rest.from.ranks_from(me.rank).for_each(|rank| schedule.recv(me.peer(rank), bytes(from(rank))));
+    rest.to.ranks_from(me.rank).for_each(|rank| schedule.send(me.peer(rank), bytes(to(rank))));
+}
+
 /// Sends and receives what steps have left to messages.
 #[cold]
 fn messages(
@@ -430,9 +442,7 @@ pub(super) fn alltoallv(comm: MPI_Comm, send: Blocks<'_>, recv: Blocks<'_>) -> O
     let what = CollectiveCall::Alltoallv { send: Some(send), recv };
     // This rank's own blocks are short, but others may have long ones.
     short.go_on(&what, (from, into), None, |schedule, me, rest| {
-        let (from, to) = (rest.from.ranks_from(me.rank), rest.to.ranks_from(me.rank));
-        from.for_each(|rank| schedule.recv(me.peer(rank), bytes(recv.in_recv(rank))));
-        to.for_each(|rank| schedule.send(me.peer(rank), bytes(send.in_send(rank))));
+        send_rest(schedule, me, rest, |rank| send.in_send(rank), |rank| recv.in_recv(rank));
     })
 }
 

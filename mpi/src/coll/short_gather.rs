@@ -4,7 +4,7 @@
 //! finds there to be longer than what goes this way, a message brings. Between two ranks the block is a message.
 
 use super::setup::{Block, Blocks};
-use super::short::{ShortBuffer, ShortCall, bytes};
+use super::short::{ShortBuffer, ShortCall, send_rest};
 use super::short_pair::{gather_of_two, scatter_of_two};
 use crate::core::error::Result;
 use crate::limits::SHORT_COLLECTIVE_BYTES_MAX;
@@ -96,9 +96,8 @@ pub(super) fn gatherv(comm: MPI_Comm, send: Block, recv: Blocks<'_>, root: c_int
     if !short.has_common() {
         return None;
     }
-    short.go_on(&what, (from, into), None, |schedule, me, rest| match me.rank == root {
-        true => rest.from.ranks().for_each(|rank| schedule.recv(me.peer(rank), bytes(block(rank)))),
-        false => schedule.send(me.peer(root), bytes(mine)),
+    short.go_on(&what, (from, into), None, |schedule, me, rest| {
+        send_rest(schedule, me, rest, |_| mine, block);
     })
 }
 
@@ -122,8 +121,7 @@ pub(super) fn scatterv(comm: MPI_Comm, send: Blocks<'_>, recv: Block, root: c_in
     if !short.has_common() {
         return None;
     }
-    short.go_on(&what, (from, into), None, |schedule, me, rest| match me.rank == root {
-        true => rest.to.ranks().for_each(|rank| schedule.send(me.peer(rank), bytes(block(rank)))),
-        false => schedule.recv(me.peer(root), bytes(mine)),
+    short.go_on(&what, (from, into), None, |schedule, me, rest| {
+        send_rest(schedule, me, rest, block, |_| mine);
     })
 }

@@ -162,7 +162,7 @@ pub(crate) fn yield_in_place(process: &mut Process) -> bool {
         return false;
     }
     if let Some(away) = yield_to_others(process.waiting.yielding.is_timed()) {
-        process.waiting.learn_yield(away);
+        learn_yield(process, away);
     }
     true
 }
@@ -512,12 +512,18 @@ pub(crate) fn unless_a_peer_is_lost(mut process: LockGuard) -> LockGuard {
     die(tern_abi::MPI_ERR_OTHER, &failure.why, false)
 }
 
+/// A yield took so long.
+fn learn_yield(process: &mut Process, away: Duration) {
+    process.waiting.yielding.learn(away);
+    process.waiting.core_balance.note();
+}
+
 #[inline(never)]
 fn give_core_away(mut process: LockGuard) -> LockGuard {
     let timed = process.waiting.yielding.is_timed();
     let (mut process, away) = yield_core(process, timed);
     if let Some(away) = away {
-        process.waiting.learn_yield(away);
+        learn_yield(&mut process, away);
     }
     process
 }

@@ -102,14 +102,6 @@ impl ProcessWaits {
     }
 }
 
-impl ProcessWaits {
-    /// A yield took so long.
-    pub(crate) fn learn_yield(&mut self, away: Duration) {
-        self.yielding.learn(away);
-        self.core_balance.note();
-    }
-}
-
 /// `TERN_CHECK`: which checks are on.
 pub(crate) struct Checks {
     /// Types of messages.

@@ -34,7 +34,7 @@ impl CoreBalance {
 
     /// This rank has given its core away, and looked at the clock.
     #[inline]
-    pub(crate) fn note(&mut self) {
+    pub(super) fn note(&mut self) {
         self.yields += 1;
         if self.yields >= CORE_LOOK_YIELDS {
             self.yields = 0;
@@ -48,9 +48,8 @@ impl CoreBalance {
         let Some(node) = &self.node else { return };
         let core = tern_job::this_core();
         node.say(core);
-        let here = node.seen().filter(|seen| *seen == Some(core)).count();
         let now = Instant::now();
-        if here <= self.fair || self.next.is_some_and(|next| now < next) {
+        if ranks_on(core, node.seen()) <= self.fair || self.next.is_some_and(|next| now < next) {
             return;
         }
         self.next = Some(now + CORE_SEARCHES_APART);
@@ -68,11 +67,13 @@ fn better_core(
     (me, core): (usize, u32),
     may: impl Iterator<Item = u32>,
 ) -> Option<u32> {
-    let on = |core| seen.clone().filter(|seen| *seen == Some(core)).count();
-    let (fewest, better) = may.map(|other| (on(other), other)).min()?;
-    let leaving = on(core).saturating_sub(fewest) / 2;
-    let before = seen.clone().take(me).filter(|seen| *seen == Some(core)).count();
-    (before < leaving).then_some(better)
+    let (fewest, better) = may.map(|other| (ranks_on(other, seen.clone()), other)).min()?;
+    let leaving = ranks_on(core, seen.clone()).saturating_sub(fewest) / 2;
+    (ranks_on(core, seen.take(me)) < leaving).then_some(better)
+}
+
+fn ranks_on(core: u32, seen: impl Iterator<Item = Option<u32>>) -> usize {
+    seen.filter(|seen| *seen == Some(core)).count()
 }
 
 #[cfg(test)]

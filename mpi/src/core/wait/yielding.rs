@@ -59,7 +59,7 @@ impl Yielding {
     }
 
     /// A yield took so long.
-    pub(crate) fn learn(&mut self, away: Duration) {
+    pub(super) fn learn(&mut self, away: Duration) {
         if away > self.dear {
             self.waits_without = self.penalty;
             self.penalty = (self.penalty * WAITS_AFTER_DEAR_YIELD_GROWTH).min(WAITS_AFTER_DEAR_YIELD_MAX);
