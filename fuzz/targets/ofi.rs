@@ -6,8 +6,9 @@ mod driver;
 pub use driver::Target;
 
 use super::endpoint_address::OfiEndpointAddress;
-use super::exposed::{OFFER_BYTES, Offered};
+use super::exposed::{OFFER_BYTES, OfferPayload, Offered};
 use super::packet::{HEAD_BYTES, OfiPacketKind, parse, write_head};
+use tern_libfabric::RemoteMemory;
 use tern_transport::Header;
 use tern_transport::fingerprint::SettingsFingerprint;
 
@@ -24,16 +25,20 @@ fn packet(bytes: &[u8]) {
     write_head(&mut head, (packet.token, packet.sequence), packet.from, &packet.header);
     assert_eq!(parse(&head).map(|again| (again.token, again.header)), Some((packet.token, packet.header)));
     if OfiPacketKind::of_mark(packet.token) == Some(OfiPacketKind::Offer)
-        && let Some((offered, extended)) = Offered::parse(packet.payload)
+        && let Some(OfferPayload { offered, extended, riding }) = OfferPayload::parse(packet.payload)
     {
         assert_eq!(offered.bytes(), packet.payload[..OFFER_BYTES]);
-        assert_eq!(extended.len(), packet.payload.len() - OFFER_BYTES);
+        assert_eq!(extended.len(), offered.extended as usize);
+        assert_eq!(extended.len() + riding.len(), packet.payload.len() - OFFER_BYTES);
     }
 }
 
 fn packets() -> Vec<Vec<u8>> {
     let mut offer = vec![7; HEAD_BYTES + OFFER_BYTES + 4];
     write_head(&mut offer, (OfiPacketKind::Offer.mark(), 9), 3, &Header::default());
+    let offered =
+        Offered { place: RemoteMemory { start: 1 << 40, key: 5 }, len: 1 << 20, first: 2, extended: 2 };
+    offer[HEAD_BYTES..HEAD_BYTES + OFFER_BYTES].copy_from_slice(&offered.bytes());
     vec![offer.clone(), offer[..HEAD_BYTES].to_vec()]
 }
 

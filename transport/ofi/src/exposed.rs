@@ -4,7 +4,7 @@
 //! that it has it. Until then it holds back whatever comes from that peer, since messages have an order.
 //!
 //! The first bytes follow the offer in packets, so that the network is busy while the receiver asks for the rest. Of a short message they
-//! are all.
+//! are all, and ride in the offer as far as it has room.
 
 use std::collections::VecDeque;
 
@@ -13,15 +13,26 @@ use tern_mem::UserBuf;
 
 use tern_transport::{Header, Token};
 
-/// Bytes that name exposed memory, before the protocol's own bytes.
+/// Bytes that name exposed memory, before the protocol's own bytes and those of the message that ride along.
 pub(super) const OFFER_BYTES: usize = 32;
 
-/// What is offered: so many bytes, the first of which come in packets behind the offer. The others lie in exposed memory.
+/// What is offered: so many bytes, the first of which come in the offer and in packets behind it. The others lie in exposed memory.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Offered {
     pub place: RemoteMemory,
     pub len: u64,
-    pub first: u64,
+    pub first: u32,
+    /// The protocol's own bytes in the offer.
+    pub extended: u32,
+}
+
+/// An offer, as it comes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct OfferPayload<'a> {
+    pub offered: Offered,
+    pub extended: &'a [u8],
+    /// Bytes of the message.
+    pub riding: &'a [u8],
 }
 
 impl Offered {
@@ -30,22 +41,27 @@ impl Offered {
         bytes[..8].copy_from_slice(&self.place.start.to_le_bytes());
         bytes[8..16].copy_from_slice(&self.place.key.to_le_bytes());
         bytes[16..24].copy_from_slice(&self.len.to_le_bytes());
-        bytes[24..].copy_from_slice(&self.first.to_le_bytes());
+        bytes[24..28].copy_from_slice(&self.first.to_le_bytes());
+        bytes[28..].copy_from_slice(&self.extended.to_le_bytes());
         bytes
     }
 
     /// Whether some of it lies in exposed memory, which is to be given back.
     pub(super) fn is_exposed(&self) -> bool {
-        self.first < self.len
+        u64::from(self.first) < self.len
     }
+}
 
-    /// With the protocol's own bytes; `None` if it is too short.
-    pub(super) fn parse(payload: &[u8]) -> Option<(Offered, &[u8])> {
-        let (bytes, extended) = payload.split_first_chunk::<OFFER_BYTES>()?;
+impl OfferPayload<'_> {
+    /// `None` if it is too short, or contradicts itself.
+    pub(super) fn parse(payload: &[u8]) -> Option<OfferPayload<'_>> {
+        let (bytes, rest) = payload.split_first_chunk::<OFFER_BYTES>()?;
         let number = |at: usize| u64::from_le_bytes(std::array::from_fn(|nth| bytes[at + nth]));
+        let short = |at: usize| u32::from_le_bytes(std::array::from_fn(|nth| bytes[at + nth]));
         let place = RemoteMemory { start: number(0), key: number(8) };
-        let offered = Offered { place, len: number(16), first: number(24) };
-        (offered.first <= offered.len).then_some((offered, extended))
+        let offered = Offered { place, len: number(16), first: short(24), extended: short(28) };
+        let (extended, riding) = rest.split_at_checked(offered.extended as usize)?;
+        (u64::from(offered.first) <= offered.len).then_some(OfferPayload { offered, extended, riding })
     }
 }
 
@@ -115,7 +131,7 @@ impl RemoteRead {
         token: Option<Token>,
         (buf, offset, len): (UserBuf, usize, usize),
     ) -> RemoteRead {
-        let read = (len as u64 <= offered.first).then_some(true);
+        let read = (len <= offered.first as usize).then_some(true);
         let mut new = RemoteRead { offered, token, buf, offset, len, come: 0, read, detour: None };
         let (from, len) = new.to_read();
         if new.buf.contiguous_at(from, len).is_none() {
@@ -126,7 +142,7 @@ impl RemoteRead {
 
     /// What of the place is read into: from where on, and how many bytes.
     fn to_read(&self) -> (usize, usize) {
-        let first = usize::try_from(self.offered.first).unwrap_or(usize::MAX).min(self.len);
+        let first = (self.offered.first as usize).min(self.len);
         (self.offset + first, self.len - first)
     }
 
@@ -152,7 +168,7 @@ impl RemoteRead {
 
     /// Whether packets of it are still to come.
     pub(super) fn lacks_parts(&self) -> bool {
-        (self.come as u64) < self.offered.first
+        self.come < self.offered.first as usize
     }
 
     /// The next packet of it. What is longer than was offered is left out.
@@ -204,11 +220,17 @@ mod tests {
 
     #[test]
     fn an_offer_survives() {
-        let offered = Offered { place: RemoteMemory { start: 1 << 40, key: u64::MAX }, len: 77, first: 70 };
-        let bytes = [&offered.bytes()[..], b"head"].concat();
-        assert_eq!(Offered::parse(&bytes), Some((offered, &b"head"[..])));
-        assert_eq!(Offered::parse(&bytes[..OFFER_BYTES - 1]), None);
-        assert_eq!(Offered::parse(&Offered { first: 78, ..offered }.bytes()), None, "more than all of it");
+        let place = RemoteMemory { start: 1 << 40, key: u64::MAX };
+        let offered = Offered { place, len: 77, first: 70, extended: 4 };
+        let bytes = [&offered.bytes()[..], b"headfirst"].concat();
+        assert_eq!(
+            OfferPayload::parse(&bytes),
+            Some(OfferPayload { offered, extended: b"head", riding: b"first" })
+        );
+        assert_eq!(OfferPayload::parse(&bytes[..OFFER_BYTES - 1]), None);
+        assert_eq!(OfferPayload::parse(&bytes[..OFFER_BYTES + 3]), None, "less than it says");
+        let contradicting = Offered { first: 78, extended: 0, ..offered };
+        assert_eq!(OfferPayload::parse(&contradicting.bytes()), None, "more than all of it");
     }
 
     #[test]

@@ -6,12 +6,16 @@ use std::time::Duration;
 /// small beside that of its bytes, and as short as lets both sides copy at once.
 pub(super) const OFI_PACKET_BYTES: usize = 16 * 1024;
 
-/// The same over providers on shared memory. What is longer they copy by the kernel, as they do what is read from the sender's memory, and
-/// that takes no copy into a packet and none out of it. Pieces of 4 KiB fit into a packet.
-pub(super) const OFI_SHARED_PACKET_BYTES: usize = 4096 + 256;
+/// The same over providers on shared memory: what they copy into it. What is longer they copy by the kernel, as they do what is read from
+/// the sender's memory, and that takes no copy into a packet and none out of it.
+pub(super) const OFI_SHARED_PACKET_BYTES: usize = 4096;
 
 /// Packets that a rank may have under way over libfabric.
 pub(super) const OFI_SENDS: usize = 64;
+
+/// Packets that a rank may have under way for each peer, where each receiver needs room for every packet. More of them are slower over
+/// provider `ofi_rxd`, which then loses some.
+pub(super) const OFI_SENDS_PER_PEER: usize = 8;
 
 /// Bytes of a packet over provider `sockets`, and packets that a rank may have under way over it. The provider takes a packet's head from
 /// its connection once all of the head is there. The kernel keeps a segment's memory until its last byte is taken. So where a segment ends
@@ -24,9 +28,15 @@ pub(super) const OFI_SOCKETS_SENDS: usize = 12;
 /// must be made known, which is little beside the time of so many bytes.
 pub(super) const OFI_READ_BYTES_MAX: usize = 4 * 1024 * 1024;
 
+/// The same over providers on shared memory. The kernel copies 4 MiB in pieces in two thirds of the time that it takes at once.
+pub(super) const OFI_SHARED_READ_BYTES_MAX: usize = 1024 * 1024;
+
 /// An offered message up to here goes in packets alone, which both sides copy at once. Of a longer one a single packet goes so, since the
 /// network is busy with it while the receiver asks for the rest. More of them cost more than they save.
 pub(super) const OFI_WHOLE_BYTES_MAX: usize = 32 * 1024;
+
+/// The same over providers on shared memory, where a longer one is only read: there is no way in which its first bytes could hide.
+pub(super) const OFI_SHARED_WHOLE_BYTES_MAX: usize = 8 * 1024;
 
 /// The longest message that goes without asking its receiver, as far as there are credits for it.
 pub(super) const OFI_EAGER_BYTES_MAX: usize = 1024 * 1024;

@@ -1,13 +1,15 @@
 //! The two sides of a message that is read from its sender's memory.
 
+use std::ops::Range;
+
 use tern_libfabric::{LibfabricError, Region, RemoteMemory};
 
-use super::exposed::{HeldPacket, OFFER_BYTES, Offered, RemoteRead};
+use super::exposed::{HeldPacket, OFFER_BYTES, OfferPayload, Offered, RemoteRead};
 use super::packet::{HEAD_BYTES, OfiPacketKind};
 use super::provider::is_shared_memory;
 use super::reads::OfiReader;
 use super::transport::{Ofi, OfiArrivals};
-use crate::limits::{OFI_READ_BYTES_MAX, OFI_WHOLE_BYTES_MAX};
+use crate::limits::*;
 use tern_mem::UserBuf;
 use tern_transport::am::AM_INLINE_BYTES_MAX;
 use tern_transport::{Am, Full, Header, Landing, Peer, Sink, Token, TransferError};
@@ -16,11 +18,22 @@ use tern_transport::{Am, Full, Header, Landing, Peer, Sink, Token, TransferError
 const WELL: u8 = 0;
 const FAILED: u8 = 1;
 
+/// Writes the payload of an offer, with so many of the message's bytes. How long it is.
+fn write_offer(to: &mut [u8], offered: &Offered, am: &Am<'_>, riding: usize) -> usize {
+    let (own, rest) = to.split_at_mut(OFFER_BYTES);
+    let (extended, body) = rest.split_at_mut(am.extended.len());
+    own.copy_from_slice(&offered.bytes());
+    extended.copy_from_slice(am.extended);
+    am.body.read(am.offset, &mut body[..riding]);
+    OFFER_BYTES + am.extended.len() + riding
+}
+
 /// The sender's side.
 impl Ofi {
     /// Bytes that may be exposed at once to a peer whose endpoint is known.
     pub(crate) fn exposed_bytes_max(&self, peer: Peer) -> usize {
         match self.has_address(peer) && self.refused.is_none() {
+            true if self.is_shared_memory() => self.endpoint.read_bytes_max().min(OFI_SHARED_READ_BYTES_MAX),
             true => self.endpoint.read_bytes_max().min(OFI_READ_BYTES_MAX),
             false => 0,
         }
@@ -38,8 +51,9 @@ impl Ofi {
             return Ok(());
         };
         let way = self.way(peer).ok_or(Full)?.marked(OfiPacketKind::Offer);
-        let first = self.first_bytes(am.len);
-        if self.free.len() < 1 + self.packets_of(first) {
+        let room = self.part_bytes_max().saturating_sub(OFFER_BYTES + am.extended.len());
+        let (first, riding) = self.first_bytes(am.len, room);
+        if self.free.len() < 1 + self.packets_of(first - riding) {
             return Err(Full);
         }
         let slot = self.free.pop().ok_or(Full)?;
@@ -57,16 +71,15 @@ impl Ofi {
             None
         };
         let place = region.as_ref().map_or(RemoteMemory { start: 0, key: 0 }, Region::place);
-        let offered = Offered { place, len: am.len as u64, first: first as u64 };
-        let len = HEAD_BYTES + OFFER_BYTES + am.extended.len();
+        let (first_bytes, extended) = (first as u32, am.extended.len() as u32);
+        let offered = Offered { place, len: am.len as u64, first: first_bytes, extended };
         let packet = self.endpoint.slot(slot);
         super::packet::write_head(packet, way.head(), self.me, &am.header);
-        packet[HEAD_BYTES..HEAD_BYTES + OFFER_BYTES].copy_from_slice(&offered.bytes());
-        packet[HEAD_BYTES + OFFER_BYTES..len].copy_from_slice(am.extended);
+        let len = HEAD_BYTES + write_offer(&mut packet[HEAD_BYTES..], &offered, am, riding);
         let taken = self.endpoint.send(way.to, slot, len);
         self.taken(peer, taken).inspect_err(|Full| self.free.push(slot))?;
         self.links[peer as usize].was_sent_to = true;
-        self.send_parts(peer, am, first);
+        self.send_parts(peer, am, riding..first);
         let exposed = self.exposed.entry(peer).or_default();
         match region {
             Some(region) => exposed.expose(region, done),
@@ -76,15 +89,25 @@ impl Ofi {
         Ok(())
     }
 
-    /// How many bytes of an offered message go in packets. In shared memory there is no way that they could hide.
-    fn first_bytes(&self, len: usize) -> usize {
-        let first = match len {
-            _ if is_shared_memory(self.endpoint.provider()) => 0,
-            0..=OFI_WHOLE_BYTES_MAX => len,
-            _ => self.part_bytes_max(),
+    /// How many bytes of an offered message go in packets, and how many of these ride in the offer, which has room for so many. Where the
+    /// rest is read, none ride: the sooner the offer is there, the sooner the read begins.
+    fn first_bytes(&self, len: usize, room: usize) -> (usize, usize) {
+        let (whole, otherwise) = match self.is_shared_memory() {
+            true => (OFI_SHARED_WHOLE_BYTES_MAX, 0),
+            false => (OFI_WHOLE_BYTES_MAX, self.part_bytes_max()),
         };
         // Where there are few slots, other messages need them.
-        if self.packets_of(first) < self.slots / 2 { first } else { 0 }
+        let has_slots = |beside: usize| self.packets_of(beside) < self.slots / 2;
+        let riding = len.min(room);
+        match len <= whole && has_slots(len - riding) {
+            true => (len, riding),
+            false if has_slots(otherwise) => (otherwise.min(len), 0),
+            false => (0, 0),
+        }
+    }
+
+    fn is_shared_memory(&self) -> bool {
+        is_shared_memory(self.endpoint.provider())
     }
 
     fn packets_of(&self, bytes: usize) -> usize {
@@ -95,13 +118,13 @@ impl Ofi {
         self.endpoint.packet_bytes_max() - HEAD_BYTES
     }
 
-    /// Sends the first bytes of a message that was offered. There are slots for them. Each has its number, so those that the provider does
-    /// not take now may go behind others.
-    fn send_parts(&mut self, peer: Peer, am: &Am<'_>, first: usize) {
+    /// Sends further bytes of a message that was offered. There are slots for them. Each packet has its number, so those that the provider
+    /// does not take now may go behind others.
+    fn send_parts(&mut self, peer: Peer, am: &Am<'_>, bytes: Range<usize>) {
         let most = self.part_bytes_max();
-        for at in (0..first).step_by(most) {
+        for at in bytes.clone().step_by(most) {
             let (Some(way), Some(slot)) = (self.way(peer), self.free.pop()) else { return };
-            let (header, len) = (Header::default(), most.min(first - at));
+            let (header, len) = (Header::default(), most.min(bytes.end - at));
             let packet = self.endpoint.slot(slot);
             super::packet::write_head(packet, way.marked(OfiPacketKind::Part).head(), self.me, &header);
             am.body.read(am.offset + at, &mut packet[HEAD_BYTES..HEAD_BYTES + len]);
@@ -176,7 +199,7 @@ impl<S: Sink> OfiArrivals<'_, S> {
 
     /// Asks for the place of an exposed message.
     fn begin(&mut self, from: Peer, header: Header, payload: &[u8]) {
-        let Some((offered, extended)) = Offered::parse(payload) else {
+        let Some(OfferPayload { offered, extended, riding }) = OfferPayload::parse(payload) else {
             self.counters.unproven += 1;
             return;
         };
@@ -189,7 +212,8 @@ impl<S: Sink> OfiArrivals<'_, S> {
                 (Some(token), (buf, offset + before, len.min(total) - before))
             }
         };
-        let reading = RemoteRead::new(offered, token, place);
+        let mut reading = RemoteRead::new(offered, token, place);
+        reading.take_part(riding);
         if reading.has_to_read() {
             self.unread.push(from);
         }

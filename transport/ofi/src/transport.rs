@@ -441,7 +441,10 @@ impl Ofi {
 /// for every packet, its room is shared among all that may send to it.
 fn packets_at_once(endpoint: &Endpoint, size: u32) -> (usize, usize) {
     match endpoint.receives_max() {
-        Some(room) => ((room / (size as usize).saturating_sub(1).max(1)).clamp(1, endpoint.sends()), 0),
+        Some(room) => {
+            let others = (size as usize).saturating_sub(1).max(1);
+            ((room / others).min(OFI_SENDS_PER_PEER * others).clamp(1, endpoint.sends()), 0)
+        }
         // What is injected has no end of which the provider tells, so nobody could count it.
         None if is_sockets(endpoint.provider()) => (endpoint.sends(), 0),
         None => (endpoint.sends(), endpoint.inject_bytes_max().min(OFI_INJECT_BYTES_MAX)),
