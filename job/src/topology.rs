@@ -141,6 +141,19 @@ impl MachineTopology {
     }
 }
 
+/// The part of each level in which all processors lie that this process may use; 0 where they lie in several, or where it is bound to none.
+/// The kernel tells, which takes less time than hwloc.
+pub fn bound_to<const LEVELS: usize>(levels: [Level; LEVELS]) -> [u32; LEVELS] {
+    let (own, system) = (own_processors(), system());
+    let online = std::fs::read_to_string(system.join("cpu/online")).unwrap_or_default();
+    // To ask about all processors of a large machine would take long, and all of them lie in one part only if there is one.
+    if ranges::parse(online.trim(), PROCESSORS_MAX).is_none_or(|online| own.len() >= online.len()) {
+        return [0; LEVELS];
+    }
+    let machine = MachineTopology::read(&system, &own);
+    levels.map(|level| machine.common_part(level, &own).unwrap_or(0))
+}
+
 /// The processors that this process may use, in ascending order.
 pub fn own_processors() -> Vec<u32> {
     match sched_getaffinity(None) {

@@ -8,8 +8,9 @@ use crate::core::error::Result;
 use crate::core::process::{Process, enter};
 use crate::limits::LOOKS_AT_ONCE;
 use tern_abi::MPI_Comm;
+use tern_job::topology::{Level, bound_to};
 use tern_shm::limits::SHARED_BUFFERS;
-use tern_shm::{ShmComm, ShmMember};
+use tern_shm::{BoundPlace, ShmComm, ShmMember};
 use tern_transport::Peer;
 
 /// The slot of the world, which rank 0 leads.
@@ -47,6 +48,9 @@ impl Process {
         else {
             return ShmCommPlace::Never;
         };
+        if shm_comm.asks_for_place() {
+            shm_comm.set_place((!self.waiting.oversubscribed).then(bound_place));
+        }
         // Another rank may need this core.
         if !self.waiting.oversubscribed {
             shm_comm.set_looks(LOOKS_AT_ONCE);
@@ -88,6 +92,12 @@ impl Process {
             *slot = LeaderSlot::Leaving(size);
         }
     }
+}
+
+/// Where this process is bound to, as far as that is in one part of the machine.
+fn bound_place() -> BoundPlace {
+    let [socket, numa, l3_cache] = bound_to([Level::Socket, Level::Numa, Level::L3Cache]);
+    BoundPlace { socket, numa, l3_cache }
 }
 
 /// Lets the ranks of a communicator agree on their shm communicator, if they have not done so. An intercommunicator has none, nor have

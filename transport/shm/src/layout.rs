@@ -6,7 +6,7 @@ use crate::limits::{
 };
 use tern_transport::config::TransportConfig;
 
-use super::segment_words::{CellLine, CooperativeCopySlot, RegionControl, ShmCommWords};
+use super::segment_words::{CellLine, CooperativeCopySlot, RegionControl, ShmCommParts, ShmCommWords};
 
 /// The numbers that shape a segment.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -20,7 +20,7 @@ pub(crate) struct SegmentLayout {
 }
 
 /// Version of everything that ranks exchange through the segment; one more with every change of it.
-const VERSION: u64 = 8;
+const VERSION: u64 = 9;
 
 /// A shared buffer's flags, to the end of a page.
 const SHARED_BUFFER_FLAGS_BYTES: usize = (SHARED_BUFFER_FLAGS * LINE_BYTES).next_multiple_of(PAGE_BYTES);
@@ -79,8 +79,13 @@ impl SegmentLayout {
             .next_multiple_of(size_of::<ShmCommWords>())
     }
 
-    fn cells_offset(&self) -> usize {
+    fn shm_comm_parts_offset(&self) -> usize {
         (self.shm_comms_offset() + SHM_COMM_SLOTS * size_of::<ShmCommWords>()).next_multiple_of(PAGE_BYTES)
+    }
+
+    fn cells_offset(&self) -> usize {
+        (self.shm_comm_parts_offset() + SHM_COMM_SLOTS * size_of::<ShmCommParts>())
+            .next_multiple_of(PAGE_BYTES)
     }
 
     fn shared_buffers_offset(&self) -> usize {
@@ -111,6 +116,11 @@ impl SegmentLayout {
     pub(crate) fn shm_comm(&self, rank: u32, slot: usize) -> usize {
         assert!(slot < SHM_COMM_SLOTS);
         self.region(rank) + self.shm_comms_offset() + slot * size_of::<ShmCommWords>()
+    }
+
+    pub(crate) fn shm_comm_parts(&self, rank: u32, slot: usize) -> usize {
+        assert!(slot < SHM_COMM_SLOTS);
+        self.region(rank) + self.shm_comm_parts_offset() + slot * size_of::<ShmCommParts>()
     }
 
     pub(crate) fn shared_flag(&self, rank: u32, slot: usize, line: usize) -> usize {
@@ -181,6 +191,8 @@ mod tests {
                     layout.cell_line(rank, layout.cells - 1),
                     layout.shm_comm(rank, 0),
                     layout.shm_comm(rank, SHM_COMM_SLOTS - 1),
+                    layout.shm_comm_parts(rank, 0),
+                    layout.shm_comm_parts(rank, SHM_COMM_SLOTS - 1),
                     layout.cell(rank, 0),
                     layout.cell(rank, layout.cells - 1),
                     layout.shared_flag(rank, 0, 0),

@@ -91,7 +91,8 @@ pub use node_cores::NodeCores;
 pub use segment::{AttachError, FarBell};
 #[cfg(not(loom))]
 pub use shm_comm::{
-    Area, Arrival, CommonFacts, EagerStep, Mismatch, ShmComm, ShmMember, ShmWatch, Sight, SyncStep,
+    Area, Arrival, BoundPlace, CommonFacts, EagerStep, Mismatch, ShmComm, ShmMember, ShmWatch, Sight,
+    SyncStep,
 };
 #[cfg(not(loom))]
 pub use transport::{Shm, segment_bytes};

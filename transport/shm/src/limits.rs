@@ -87,6 +87,18 @@ pub const COOPERATIVE_COPY_SLOTS: usize = 16;
 /// Shm communicators that each rank can lead: communicators whose barriers go through shared memory.
 pub const SHM_COMM_SLOTS: usize = 256;
 
+/// Ranks of a shm communicator from which on they are divided into parts. Fewer count up one word in the time that a part takes more.
+pub const PARTED_RANKS_MIN: usize = 17;
+
+/// Ranks of the largest one that is divided: beyond, what each says of its place would take pages.
+pub const PARTED_RANKS_MAX: usize = 256;
+
+/// Parts at most: the sockets, memory nodes or caches of the larger machines of today.
+pub const PARTS_MAX: usize = 16;
+
+/// Ranks that count up one word though they could be divided: a cache of the third level is that of so many cores or more.
+pub const PART_RANKS_MIN: usize = 8;
+
 /// How many of them have memory for data as well. A shared buffer is only address space until it is used.
 pub const SHARED_BUFFERS: usize = 32;
 

@@ -19,7 +19,7 @@ use super::first_page::LAYOUT_AT;
 use super::flag::Flag;
 use super::layout::SegmentLayout;
 use super::ring::RingMemory;
-use super::segment_words::{CellLine, CooperativeCopySlot, RegionControl, ShmCommWords};
+use super::segment_words::{CellLine, CooperativeCopySlot, RegionControl, ShmCommParts, ShmCommWords};
 
 /// Why a rank cannot attach to the job's segment.
 #[derive(Debug, thiserror::Error)]
@@ -171,6 +171,12 @@ impl Segment {
     pub(crate) fn shm_comm(&self, leader: u32, slot: u32) -> &ShmCommWords {
         // SAFETY: the layout puts `ShmCommWords` there.
         unsafe { self.view(self.layout.shm_comm(leader, slot as usize)) }
+    }
+
+    #[inline]
+    pub(crate) fn shm_comm_parts(&self, leader: u32, slot: u32) -> &ShmCommParts {
+        // SAFETY: the layout puts `ShmCommParts` there.
+        unsafe { self.view(self.layout.shm_comm_parts(leader, slot as usize)) }
     }
 
     /// The flags of a shared buffer: [`SHARED_BUFFER_FLAGS`].

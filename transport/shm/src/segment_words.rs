@@ -1,8 +1,8 @@
 //! The words that ranks share in the segment, apart from rings, flags and data: what lies where [`super::layout`] says.
 
-use std::sync::atomic::{AtomicU8, AtomicU32, AtomicU64};
+use std::sync::atomic::{AtomicU8, AtomicU32, AtomicU64, Ordering};
 
-use crate::limits::{FLAG_SLEEPERS, LINE_BYTES};
+use crate::limits::{FLAG_SLEEPERS, LINE_BYTES, PARTED_RANKS_MAX, PARTS_MAX};
 
 use super::bell_words::BellWords;
 use super::shm_comm::Arrivals;
@@ -79,6 +79,37 @@ pub(crate) struct ShmCommWords {
     pub(crate) flag_sleepers: [AtomicU8; FLAG_SLEEPERS],
     /// Not zero: there are ranks that sleep on their bells even while they wait for the gate or a flag.
     pub(crate) by_bell: AtomicU32,
+    /// Into how many parts the ranks are divided; 0 while they are not.
+    pub(crate) parts: AtomicU32,
+}
+
+/// What the ranks of one part write, apart from the lines of others.
+#[repr(C, align(128))]
+pub(crate) struct PartWords {
+    pub(crate) arrivals: Arrivals,
+    pub(crate) gate: AtomicU64,
+    pub(crate) gate_mark: AtomicU64,
+}
+
+/// The parts of a shm communicator, see `shm_comm/parts.rs`.
+#[repr(C, align(128))]
+pub(crate) struct ShmCommParts {
+    pub(crate) parts: [PartWords; PARTS_MAX],
+    /// Where each rank is, as [`super::shm_comm::BoundPlace`] is written.
+    pub(crate) places: [AtomicU32; PARTED_RANKS_MAX],
+    /// The part of each rank.
+    pub(crate) part_of: [AtomicU8; PARTED_RANKS_MAX],
+}
+
+impl ShmCommParts {
+    /// For the next shm communicator.
+    pub(crate) fn clear(&self) {
+        for part in &self.parts {
+            part.arrivals.clear();
+            part.gate.store(0, Ordering::Relaxed);
+        }
+        self.places.iter().for_each(|place| place.store(0, Ordering::Relaxed));
+    }
 }
 
 const _: () = assert!(size_of::<RegionControl>() == 4 * LINE_BYTES && size_of::<CellLine>() == LINE_BYTES);

@@ -23,6 +23,7 @@ mod arrivals;
 mod calls;
 mod counts;
 mod lines;
+mod parts;
 mod shared_lines;
 mod watch;
 
@@ -40,6 +41,7 @@ pub(crate) use arrivals::Arrivals;
 pub use arrivals::Arrived;
 pub use calls::Mismatch;
 pub use lines::Lines;
+pub use parts::BoundPlace;
 pub use shared_lines::SharedLines;
 pub(crate) use shared_lines::clear;
 pub use watch::{Arrival, EagerStep, ShmMember, ShmWatch, Sight, SyncStep};

@@ -15,7 +15,7 @@ const ROUNDS: u64 = 400;
 
 /// Each rank writes its round before it arrives; when it leaves, nobody may be behind.
 pub(crate) fn nobody_is_early() {
-    for (size, slot) in [(2, 0), (3, 255), (8, 17)] {
+    for (size, slot) in [(2, 0), (3, 255), (8, 17), (20, 5), (70, 200)] {
         let rounds = job::map(&job::memfd(), 4096);
         job::run(size, true, |fabric, me| {
             let mut shm_comm = shm_comm(&fabric, ShmMember { leader: size - 1, slot, rank: me, size });
@@ -35,7 +35,7 @@ pub(crate) fn nobody_is_early() {
 
 /// At each sync step all write to the sync buffer and read what the others wrote; two ranks use their flags.
 pub(crate) fn sync_steps_move_data() {
-    for size in [2, 5] {
+    for size in [2, 5, 19] {
         job::run(size, true, |fabric, me| {
             let mut shm_comm = shm_comm(&fabric, ShmMember { leader: 0, slot: 3, rank: me, size });
             let (bell, mut random) = (fabric.doorbell(), Rng::with_seed(5 + u64::from(me)));
@@ -258,7 +258,7 @@ pub(crate) fn slots_are_used_again() {
 /// In some rounds one rank makes another call, by a sync step, an eager step or not at all: all that wait for it leave the call, and the
 /// next one is right, however late the others are.
 pub(crate) fn those_who_differ_part_and_synchronize_again() {
-    for size in [2, 3, 5] {
+    for size in [2, 3, 5, 18] {
         job::run(size, true, |fabric, me| {
             let mut shm_comm = shm_comm(&fabric, ShmMember { leader: 0, slot: 4, rank: me, size });
             let (bell, mut random) = (fabric.doorbell(), Rng::with_seed(31 + u64::from(me)));

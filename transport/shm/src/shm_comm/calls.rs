@@ -12,7 +12,7 @@
 
 use super::ShmComm;
 use super::arrivals::Arrived;
-use super::counts::{CALL_BITS, STEP_BITS, STEPS, call_of, first_step_of};
+use super::counts::{CALL_BITS, STEP_BITS, STEPS, UNLIKE, call_of, first_step_of};
 use super::lines::Lines;
 use super::watch::{Arrival, ShmWatch, Sight, SyncStep};
 
@@ -21,8 +21,6 @@ const HAS_LEFT: u64 = STEPS;
 /// The step of a call that has no other, and whose mark is zero: a flag with this count needs no mark beside it. A second store to the
 /// line would cost a barrier a ninth of its time, since the rank that looks at the line takes it away in between.
 const SOLE: u64 = STEPS - 1;
-/// The mark of a gate that was opened for ranks with different marks.
-const UNLIKE: u64 = u64::MAX;
 
 /// What another rank does instead.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -17,3 +17,6 @@ pub(super) fn call_of(count: u64) -> u64 {
 pub(super) fn first_step_of(call: u64) -> u64 {
     call << STEP_BITS
 }
+
+/// The mark of a gate that was opened for ranks with different marks.
+pub(super) const UNLIKE: u64 = u64::MAX;

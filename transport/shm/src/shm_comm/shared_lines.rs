@@ -2,14 +2,16 @@
 
 use std::ptr::NonNull;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU8, AtomicU32, Ordering, compiler_fence, fence};
+use std::sync::atomic::{AtomicU8, AtomicU32, AtomicU64, Ordering, compiler_fence, fence};
 use std::time::Duration;
 
 use tern_mem::UserBuf;
 
 use super::ShmComm;
 use super::arrivals::Arrived;
+use super::counts::UNLIKE;
 use super::lines::Lines;
+use super::parts::{BoundPlace, Parts};
 use super::watch::{ShmMember, ShmWatch};
 use crate::bell::{self, Bell};
 use crate::flag::{Flag, FlagPayload};
@@ -24,6 +26,8 @@ use tern_transport::doorbell::Doorbell;
 pub struct SharedLines {
     words: NonNull<ShmCommWords>,
     buffer: Option<SharedBuffer>,
+    /// The parts of many ranks.
+    parts: Option<Parts>,
     bell: Arc<Bell>,
     /// Keeps what the pointers lead to.
     segment: Arc<Segment>,
@@ -66,8 +70,10 @@ impl ShmComm {
             flags_len: flags_of(member.size as usize),
             data: segment.shared_data(leader, member.slot),
         });
+        let ShmMember { slot, rank, size, .. } = member;
+        let parts = Parts::are_worth(size).then(|| Parts::new(segment.clone(), (leader, slot), (rank, size)));
         let names = u64::from(leader) << 32 | u64::from(member.slot) << 16;
-        let lines = SharedLines { words, buffer, bell, segment, names, fences: !reached };
+        let lines = SharedLines { words, buffer, parts, bell, segment, names, fences: !reached };
         // Those who sleep may have to rely on others' fences.
         if !lines.bell.reaches_all() {
             lines.ask_for_fences();
@@ -76,6 +82,19 @@ impl ShmComm {
             lines.words().by_bell.store(1, Ordering::SeqCst);
         }
         ShmComm::over(lines, member, has_buffer)
+    }
+
+    /// Whether it makes a difference where the rank is bound to.
+    pub fn asks_for_place(&self) -> bool {
+        self.lines().parts.is_some()
+    }
+
+    /// This rank is bound to that place; `None`: it shares its core with others. Before its first step; a rank that says nothing is bound
+    /// nowhere, and has a core.
+    pub fn set_place(&self, place: Option<BoundPlace>) {
+        if let Some(parts) = &self.lines().parts {
+            parts.set_place(place);
+        }
     }
 
     /// This rank leaves for good. The leader may give the slot to another shm communicator once all have left.
@@ -105,6 +124,9 @@ pub(crate) fn clear(segment: &Segment, leader: Peer, slot: u32, size: u32) -> bo
     }
     lines.arrivals.clear();
     lines.gate.store(0, Ordering::Relaxed);
+    if lines.parts.swap(0, Ordering::Relaxed) != 0 {
+        segment.shm_comm_parts(leader, slot).clear();
+    }
     lines.left.store(0, Ordering::Release);
     true
 }
@@ -175,20 +197,29 @@ impl Lines for SharedLines {
 
     #[inline]
     fn arrive(&self, count: u64, mark: u64) -> Arrived {
-        self.words().arrivals.arrive(count, mark)
+        match &self.parts {
+            None => self.words().arrivals.arrive(count, mark),
+            Some(parts) => parts.arrive(self.words(), count, mark),
+        }
     }
 
     fn forget_arrivals(&self, seen: u64) {
-        self.words().arrivals.forget(seen);
+        match &self.parts {
+            None => self.words().arrivals.forget(seen),
+            Some(parts) => parts.forget_arrivals(self.words(), seen),
+        }
     }
 
     #[inline]
     fn open(&self, count: u64, mark: u64) {
         let words = self.words();
         words.arrivals.clear();
+        if let Some(parts) = &self.parts {
+            return self.open_parts(parts, count, mark);
+        }
         words.gate_mark.store(mark, Ordering::Relaxed);
         words.gate.swap(count, Ordering::SeqCst);
-        if words.gate_sleepers.load(Ordering::SeqCst) & !u32::from(NEEDS_FENCE) != 0 {
+        if self.has_gate_sleepers() {
             futex::wake_all(futex::changing_half(&words.gate));
             self.ring_sleepers(GATE);
         }
@@ -196,12 +227,12 @@ impl Lines for SharedLines {
 
     #[inline]
     fn gate(&self) -> u64 {
-        self.words().gate.load(Ordering::Acquire)
+        self.gate_words().0.load(Ordering::Acquire)
     }
 
     #[inline]
     fn gate_mark(&self) -> u64 {
-        self.words().gate_mark.load(Ordering::Relaxed)
+        self.gate_words().1.load(Ordering::Relaxed)
     }
 
     #[inline]
@@ -214,6 +245,39 @@ impl Lines for SharedLines {
 }
 
 impl SharedLines {
+    /// As [`Lines::open`], the gates of all parts, or that of all before they are divided.
+    fn open_parts(&self, parts: &Parts, count: u64, mark: u64) {
+        let words = self.words();
+        let is_whole = parts.gate().is_none();
+        if is_whole {
+            if mark != UNLIKE {
+                parts.divide(words);
+            }
+            words.gate_mark.store(mark, Ordering::Relaxed);
+            words.gate.store(count, Ordering::Release);
+        }
+        let gates = parts.open(count, mark);
+        fence(Ordering::SeqCst);
+        if self.has_gate_sleepers() {
+            let gates = gates.chain(is_whole.then_some(&words.gate));
+            gates.for_each(|gate| futex::wake_all(futex::changing_half(gate)));
+            self.ring_sleepers(GATE);
+        }
+    }
+
+    #[inline]
+    fn has_gate_sleepers(&self) -> bool {
+        self.words().gate_sleepers.load(Ordering::SeqCst) & !u32::from(NEEDS_FENCE) != 0
+    }
+
+    /// The gate that this rank waits for, and the mark beside it.
+    #[inline]
+    fn gate_words(&self) -> (&AtomicU64, &AtomicU64) {
+        let words = self.words();
+        let of_part = self.parts.as_ref().and_then(Parts::gate);
+        of_part.unwrap_or((&words.gate, &words.gate_mark))
+    }
+
     #[inline]
     fn words(&self) -> &ShmCommWords {
         // SAFETY: within the segment, which this keeps mapped.
@@ -323,7 +387,7 @@ impl SharedLines {
                 self.sleep_while_pending(
                     watch,
                     seen,
-                    (futex::changing_half(&words.gate), seen),
+                    (futex::changing_half(self.gate_words().0), seen),
                     armed,
                     timeout,
                 );
