@@ -114,8 +114,13 @@ pub const FLAG_PAYLOAD_BYTES: usize = 48;
 pub const EAGER_SLOTS: usize = 16;
 
 /// The same of eager steps whose bytes all fit beside a flag, and so need no eager slot. Where ranks share cores, each wait of a
-/// root for the last rank is a change of core for all of them.
-pub const EAGER_PAYLOADS: usize = 128;
+/// root for the last rank is a change of core for all of them: with 128, more than half of the time of short scans went there.
+pub const EAGER_PAYLOADS: usize = 512;
+
+/// So many of them two ranks use: their lines stay in the first-level caches.
+pub const EAGER_PAYLOADS_OF_TWO: usize = 128;
+const _: () = assert!(EAGER_PAYLOADS.is_power_of_two() && EAGER_PAYLOADS_OF_TWO.is_power_of_two());
+const _: () = assert!(EAGER_PAYLOADS_OF_TWO <= EAGER_PAYLOADS);
 
 /// Bytes of an eager slot; all eager slots together lie in a second-level cache of today.
 pub const EAGER_SLOT_BYTES: usize = 64 * 1024;

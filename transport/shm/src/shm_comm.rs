@@ -364,9 +364,10 @@ impl<L: Lines> ShmComm<L> {
     #[inline]
     pub fn begin_eager_payload(&mut self) -> EagerStep {
         let count = self.step();
-        let flag = (self.calls + u64::from(self.steps)) as usize % EAGER_PAYLOADS;
-        let free_at = std::mem::replace(&mut self.eager_payloads[flag], count)
-            .max(self.first_step(EAGER_PAYLOADS as u64 - 1));
+        let flags = self.eager_payload_flags();
+        let flag = (self.calls + u64::from(self.steps)) as usize & (flags - 1);
+        let free_at =
+            std::mem::replace(&mut self.eager_payloads[flag], count).max(self.first_step(flags as u64 - 1));
         EagerStep { count, place: EAGER_SLOTS + flag, free_at }
     }
 
@@ -375,6 +376,12 @@ impl<L: Lines> ShmComm<L> {
     pub fn eager_slot(&self, eager: EagerStep) -> Area<'_> {
         debug_assert!(eager.place < EAGER_SLOTS, "a payload has no slot");
         self.area(SYNC_BUFFERS * SYNC_AREA_BYTES + eager.place * EAGER_SLOT_BYTES, EAGER_SLOT_BYTES)
+    }
+
+    /// Steps without a slot that may be under way: a power of two.
+    #[inline]
+    fn eager_payload_flags(&self) -> usize {
+        if self.member.size == 2 { EAGER_PAYLOADS_OF_TWO } else { EAGER_PAYLOADS }
     }
 
     /// What must be waited for before this rank may write for an eager step, if anything: a rank that is not through with
@@ -393,7 +400,10 @@ impl<L: Lines> ShmComm<L> {
     fn halfway(&self, eager: EagerStep) -> u64 {
         match eager.place.checked_sub(EAGER_SLOTS) {
             None => self.eager_slots[(eager.place + EAGER_SLOTS / 2) % EAGER_SLOTS],
-            Some(flag) => self.eager_payloads[(flag + EAGER_PAYLOADS / 2) % EAGER_PAYLOADS],
+            Some(flag) => {
+                let flags = self.eager_payload_flags();
+                self.eager_payloads[(flag + flags / 2) & (flags - 1)]
+            }
         }
     }
 
@@ -564,7 +574,7 @@ impl<L: Lines> ShmComm<L> {
         match eager.place.checked_sub(EAGER_SLOTS) {
             None => first + eager.place * ranks + rank,
             // A rank's lie one after the other: who reads them in steps that follow each other gets the next ones with the first.
-            Some(flag) => first + EAGER_SLOTS * ranks + rank * EAGER_PAYLOADS + flag,
+            Some(flag) => first + EAGER_SLOTS * ranks + rank * self.eager_payload_flags() + flag,
         }
     }
 

@@ -4,7 +4,7 @@ use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use tern_fabric::Fabric;
-use tern_shm::limits::EAGER_PAYLOADS;
+use tern_shm::limits::EAGER_PAYLOADS_OF_TWO;
 use tern_shm::{Arrival, EagerStep, Mismatch, ShmComm, ShmMember, ShmWatch, Sight, SyncStep};
 use tern_transport::{Doorbell, Transport};
 
@@ -90,12 +90,12 @@ pub(crate) fn payloads_are_kept_until_they_are_read() {
     job::run(2, true, |fabric, me| {
         let mut shm_comm = shm_comm(&fabric, ShmMember { leader: 0, slot: 0, rank: me, size: 2 });
         let bell = fabric.doorbell();
-        for round in 0..4 * EAGER_PAYLOADS as u64 {
+        for round in 0..4 * EAGER_PAYLOADS_OF_TWO as u64 {
             shm_comm.begin(MARK);
             let eager = shm_comm.begin_eager_payload();
             if me == 0 {
                 while let Some(behind) = shm_comm.before_eager_write(eager) {
-                    assert!(round >= EAGER_PAYLOADS as u64 - 1, "round {round} waits");
+                    assert!(round >= EAGER_PAYLOADS_OF_TWO as u64 - 1, "round {round} waits");
                     waits[0].store(1, Ordering::Relaxed);
                     wait(&shm_comm, &behind, &*bell, 1);
                 }
