@@ -49,7 +49,8 @@ impl Process {
             return ShmCommPlace::Never;
         };
         if shm_comm.asks_for_place() {
-            shm_comm.set_place((!self.waiting.oversubscribed).then(bound_place));
+            let place = || *self.coll.bound_place.get_or_insert_with(bound_place);
+            shm_comm.set_place((!self.waiting.oversubscribed).then(place));
         }
         // Another rank may need this core.
         if !self.waiting.oversubscribed {

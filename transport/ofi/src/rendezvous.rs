@@ -90,10 +90,11 @@ impl Ofi {
     }
 
     /// How many bytes of an offered message go in packets, and how many of these ride in the offer, which has room for so many. Where the
-    /// rest is read, none ride: the sooner the offer is there, the sooner the read begins.
+    /// rest is read, none ride: the sooner the offer is there, the sooner the read begins. In shared memory there is no way that first bytes
+    /// could hide.
     fn first_bytes(&self, len: usize, room: usize) -> (usize, usize) {
         let (whole, otherwise) = match self.is_shared_memory() {
-            true => (OFI_SHARED_WHOLE_BYTES_MAX, 0),
+            true => (0, 0),
             false => (OFI_WHOLE_BYTES_MAX, self.part_bytes_max()),
         };
         // Where there are few slots, other messages need them.

@@ -8,6 +8,7 @@ use std::time::Duration;
 use tern_fabric::Fabric;
 use tern_job::{CoreBudget, Job};
 use tern_settings::Environment;
+use tern_shm::BoundPlace;
 use tern_transport::{Doorbell, Medium, Transport, TransportConfig, TransportSetting};
 
 /// How this process waits.
@@ -172,6 +173,8 @@ pub(crate) struct CollectiveState {
     pub contexts_allocated: u32,
     /// Slots for the shm communicators that this process leads, once it leads one other than the world's.
     pub leader_slots: Vec<crate::coll::shm_comm_place::LeaderSlot>,
+    /// Where this process is bound to, once that has been asked for.
+    pub bound_place: Option<BoundPlace>,
 }
 
 impl CollectiveState {
@@ -184,6 +187,7 @@ impl CollectiveState {
             rows: Vec::new(),
             contexts_allocated: 0,
             leader_slots: Vec::new(),
+            bound_place: None,
         }
     }
 

@@ -185,7 +185,9 @@ impl Parts {
             parts => {
                 let number = part_of(self.rank);
                 let ranks = (0..self.size as usize).filter(|&rank| part_of(rank) == number).count() as u32;
-                PartChoice::In(OwnPart { number: usize::from(number), ranks, parts })
+                // Whatever a rank gone wrong has written, there are no more parts.
+                let (number, parts) = (usize::from(number) % PARTS_MAX, parts.min(PARTS_MAX as u32));
+                PartChoice::In(OwnPart { number, ranks, parts })
             }
         };
         self.choice.set(choice);
