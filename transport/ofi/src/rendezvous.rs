@@ -32,9 +32,9 @@ fn write_offer(to: &mut [u8], offered: &Offered, am: &Am<'_>, riding: usize) -> 
 impl Ofi {
     /// Bytes that may be exposed at once to a peer whose endpoint is known.
     pub(crate) fn exposed_bytes_max(&self, peer: Peer) -> usize {
+        let most = if self.is_shared_memory() { OFI_SHARED_READ_BYTES_MAX } else { OFI_READ_BYTES_MAX };
         match self.has_address(peer) && self.refused.is_none() {
-            true if self.is_shared_memory() => self.endpoint.read_bytes_max().min(OFI_SHARED_READ_BYTES_MAX),
-            true => self.endpoint.read_bytes_max().min(OFI_READ_BYTES_MAX),
+            true => self.endpoint.read_bytes_max().min(most),
             false => 0,
         }
     }
@@ -93,16 +93,15 @@ impl Ofi {
     /// rest is read, none ride: the sooner the offer is there, the sooner the read begins. In shared memory there is no way that first bytes
     /// could hide.
     fn first_bytes(&self, len: usize, room: usize) -> (usize, usize) {
-        let (whole, otherwise) = match self.is_shared_memory() {
-            true => (0, 0),
-            false => (OFI_WHOLE_BYTES_MAX, self.part_bytes_max()),
-        };
+        if self.is_shared_memory() {
+            return (0, 0);
+        }
         // Where there are few slots, other messages need them.
         let has_slots = |beside: usize| self.packets_of(beside) < self.slots / 2;
-        let riding = len.min(room);
-        match len <= whole && has_slots(len - riding) {
+        let (riding, part) = (len.min(room), len.min(self.part_bytes_max()));
+        match len <= OFI_WHOLE_BYTES_MAX && has_slots(len - riding) {
             true => (len, riding),
-            false if has_slots(otherwise) => (otherwise.min(len), 0),
+            false if has_slots(part) => (part, 0),
             false => (0, 0),
         }
     }

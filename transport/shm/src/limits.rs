@@ -87,6 +87,13 @@ pub const COOPERATIVE_COPY_SLOTS: usize = 16;
 /// Shm communicators that each rank can lead: communicators whose barriers go through shared memory.
 pub const SHM_COMM_SLOTS: usize = 256;
 
+/// How many of them have memory for data as well. A shared buffer is only address space until it is used.
+pub const SHARED_BUFFERS: usize = 32;
+
+/// Ranks of the largest shm communicator that moves data through its shared buffer: beyond, what each rank has to look at grows too
+/// long, and the schedules over messages are faster.
+pub const SHM_COMM_RANKS_MAX: usize = 64;
+
 /// Ranks of a shm communicator from which on they are divided into parts. Fewer count up one word in the time that a part takes more.
 pub const PARTED_RANKS_MIN: usize = 17;
 
@@ -98,13 +105,6 @@ pub const PARTS_MAX: usize = 16;
 
 /// Ranks that count up one word though they could be divided: a cache of the third level is that of so many cores or more.
 pub const PART_RANKS_MIN: usize = 8;
-
-/// How many of them have memory for data as well. A shared buffer is only address space until it is used.
-pub const SHARED_BUFFERS: usize = 32;
-
-/// Ranks of the largest shm communicator that moves data through its shared buffer: beyond, what each rank has to look at grows too
-/// long, and the schedules over messages are faster.
-pub const SHM_COMM_RANKS_MAX: usize = 64;
 
 /// Payload bytes beside a flag's count in its line.
 pub const FLAG_PAYLOAD_BYTES: usize = 48;
