@@ -1,4 +1,4 @@
-//! Room for what a poll finds, which the usual poll leaves as it is.
+//! Room for what a poll finds, which the usual poll leaves as it is, and for much at once.
 
 use std::mem::MaybeUninit;
 
@@ -12,13 +12,15 @@ pub struct Completions {
     entries: [MaybeUninit<CqEntry>; ENTRIES],
     /// Entries that the provider has written, or its code.
     count: isize,
+    /// They are in the endpoint's [`CompletionBacklog`].
+    is_backlog: bool,
 }
 
 impl Completions {
     /// Room for them.
     #[inline]
     pub fn new() -> Completions {
-        Completions { entries: [const { MaybeUninit::uninit() }; ENTRIES], count: 0 }
+        Completions { entries: [const { MaybeUninit::uninit() }; ENTRIES], count: 0, is_backlog: false }
     }
 
     /// Where the provider writes at most [`ENTRIES`].
@@ -36,12 +38,23 @@ impl Completions {
         self.count = count;
     }
 
+    /// The provider has answered `count`, and has written its entries to the endpoint's backlog.
+    #[cold]
+    pub(crate) fn found_backlog(&mut self, count: isize) {
+        (self.count, self.is_backlog) = (count, true);
+    }
+
+    /// Whether the entries are in the endpoint's backlog.
+    pub(crate) fn is_backlog(&self) -> bool {
+        self.is_backlog
+    }
+
     /// The provider's answer.
     pub(crate) fn code(&self) -> isize {
         self.count
     }
 
-    /// The entries that it has written.
+    /// The entries that it has written here.
     pub(crate) fn entries(&self) -> &[CqEntry] {
         let count = self.count.clamp(0, ENTRIES as isize) as usize;
         // SAFETY: as `found` was told.
@@ -52,5 +65,42 @@ impl Completions {
 impl Default for Completions {
     fn default() -> Completions {
         Completions::new()
+    }
+}
+
+/// Room for more completions than [`ENTRIES`], of a provider that must not be left behind.
+///
+/// Each read of provider shm's queue lets it take in all that peers have sent. So who reads less at a time than a read takes in falls
+/// behind without end, until the memory for packets is used up, and nothing comes any more.
+#[derive(Default)]
+pub(crate) struct CompletionBacklog {
+    entries: Vec<MaybeUninit<CqEntry>>,
+    /// The last read was full, so more may wait.
+    pub(crate) is_needed: bool,
+}
+
+impl CompletionBacklog {
+    /// Room for so many; with 0 it is never needed.
+    pub(crate) fn new(count: usize) -> CompletionBacklog {
+        CompletionBacklog { entries: vec![MaybeUninit::uninit(); count], is_needed: false }
+    }
+
+    /// How many are read at once.
+    pub(crate) fn room(&self) -> usize {
+        self.entries.len()
+    }
+
+    /// Where the provider writes at most so many.
+    pub(crate) fn start(&mut self) -> *mut CqEntry {
+        self.entries.as_mut_ptr().cast()
+    }
+
+    /// An entry that the provider has written.
+    ///
+    /// # Safety
+    /// It has.
+    pub(crate) unsafe fn entry(&self, at: usize) -> CqEntry {
+        // SAFETY: by the caller.
+        unsafe { self.entries[at].assume_init() }
     }
 }

@@ -7,25 +7,17 @@ use std::sync::Arc;
 
 use crate::LibfabricError;
 use crate::abi::*;
-use crate::completions::{Completions, ENTRIES};
+use crate::completions::{CompletionBacklog, Completions, ENTRIES};
 use crate::library::{Library, NetworkOffer};
+use crate::provider_needs::{
+    RXD_RECEIVES_SPARE, Sizes, completions, forgets_least, is_rxd, receive_slots, set_least, takes_in,
+};
 use crate::remote::{READS, Reads, attach};
 use crate::slots::Slots;
 
 /// Another process's endpoint, as this one knows it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct RemoteEndpoint(pub(crate) u64);
-
-/// How much an endpoint sends and receives at once.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Sizes {
-    /// Bytes of the longest packet.
-    pub packet_bytes_max: usize,
-    /// Packets that may be on their way out.
-    pub sends: usize,
-    /// Bytes into which packets may come before this process has looked at any.
-    pub receive_bytes: usize,
-}
 
 /// What has happened.
 #[derive(Debug)]
@@ -65,8 +57,6 @@ const CUT: [c_int; 12] = [
     libc::ETIMEDOUT,
 ];
 
-/// Pieces of memory for packets that come: while one is full, others are free.
-const RECEIVES: usize = 4;
 /// Bytes of an address at most.
 const ADDRESS_BYTES_MAX: usize = 256;
 
@@ -94,6 +84,7 @@ pub struct Endpoint {
     fd: Option<RawFd>,
     /// Receives that the provider could not take, to be tried again.
     to_post: Vec<usize>,
+    backlog: CompletionBacklog,
 }
 
 // SAFETY: the library's objects may be used from any thread, by one at a time.
@@ -171,10 +162,10 @@ impl Endpoint {
             bind(&calls, &ep, cq.fid(), SEND | RECV)?;
             let wants_multi = (*info.rx_attr).caps & MULTI_RECV != 0 && !is_rxd;
             // Of provider shm, release 1 crashes if it is told before, and release 2 forgets it if it is told after.
-            let is_told = wants_multi && library.major() > 1 && set_least(&ep, sizes.packet_bytes_max);
+            let is_told = wants_multi && library.major() > 1 && set_least(ep.0, sizes.packet_bytes_max);
             control(&calls, "fi_enable", ep.fid(), ENABLE, ptr::null_mut())?;
-            let is_told = is_told || wants_multi && set_least(&ep, sizes.packet_bytes_max);
-            let is_multi = is_told && !forgets_least(&ep, sizes.packet_bytes_max);
+            let is_told = is_told || wants_multi && set_least(ep.0, sizes.packet_bytes_max);
+            let is_multi = is_told && !forgets_least(ep.0, sizes.packet_bytes_max);
             let address = name_of(&calls, &ep)?;
             let mut endpoint = Endpoint {
                 provider: offer.provider.clone(),
@@ -186,6 +177,7 @@ impl Endpoint {
                 read_contexts: Slots::new(READS, 0),
                 memory: Vec::new(),
                 to_post: Vec::new(),
+                backlog: CompletionBacklog::new(takes_in(&offer.provider, (*info.rx_attr).size)),
                 library: library.clone(),
                 fabric,
                 domain,
@@ -307,17 +299,37 @@ impl Endpoint {
         if !self.to_post.is_empty() {
             self.post();
         }
-        let entries = completions.room();
-        // SAFETY: room for so many entries of the format that the queue was opened with.
-        let count = unsafe { ((*(*self.cq.0).ops).read)(self.cq.0, entries.cast(), ENTRIES) };
-        // SAFETY: the provider has written so many.
-        unsafe { completions.found(count) };
+        let count = if self.backlog.is_needed {
+            self.read_backlog(completions)
+        } else {
+            let entries = completions.room();
+            // SAFETY: room for so many entries of the format that the queue was opened with.
+            let count = unsafe { ((*(*self.cq.0).ops).read)(self.cq.0, entries.cast(), ENTRIES) };
+            // SAFETY: the provider has written so many.
+            unsafe { completions.found(count) };
+            count
+        };
         match count {
-            1.. => Ok(true),
+            1.. => {
+                let room = if completions.is_backlog() { self.backlog.room() } else { ENTRIES };
+                self.backlog.is_needed = count as usize == room && self.backlog.room() > 0;
+                Ok(true)
+            }
             _ if count == -(libc::EAGAIN as isize) || count == 0 => Ok(false),
             _ if count == -EAVAIL => Ok(true),
             _ => Err(self.calls().error("fi_cq_read", count)),
         }
+    }
+
+    /// Reads much at once.
+    #[cold]
+    fn read_backlog(&mut self, completions: &mut Completions) -> isize {
+        let (entries, room) = (self.backlog.start(), self.backlog.room());
+        // SAFETY: room for so many entries of the format that the queue was opened with.
+        let count = unsafe { ((*(*self.cq.0).ops).read)(self.cq.0, entries.cast(), room) };
+        self.backlog.is_needed = count != -(libc::EAGAIN as isize);
+        completions.found_backlog(count);
+        count
     }
 
     /// Tells what a poll has found; whether there was anything. Memory that packets came into is given to the provider by the next
@@ -325,6 +337,14 @@ impl Endpoint {
     pub fn take(&mut self, completions: &Completions, mut take: impl FnMut(EndpointEvent<'_>)) -> bool {
         if completions.code() == -EAVAIL {
             return self.failed(&mut take);
+        }
+        if completions.is_backlog() {
+            for at in 0..completions.code().max(0) as usize {
+                // SAFETY: the last poll was of the backlog, and the provider has written so many.
+                let entry = unsafe { self.backlog.entry(at) };
+                self.ended(&entry, &mut take);
+            }
+            return true;
         }
         completions.entries().iter().for_each(|entry| self.ended(entry, &mut take));
         true
@@ -537,68 +557,6 @@ pub(crate) unsafe fn control(
     calls.check(call, unsafe { ((*(*fid).ops).control)(fid, command, argument) })
 }
 
-/// A receive is given back when it has no room for another packet. Whether the provider agrees.
-unsafe fn set_least(ep: &Owned<Ep>, bytes: usize) -> bool {
-    // SAFETY: open, and the option is a size.
-    unsafe {
-        let setopt = (*(*ep.0).ops).setopt;
-        let value = (&raw const bytes).cast();
-        setopt(ep.fid(), OPT_ENDPOINT, OPT_MIN_MULTI_RECV, value, size_of::<usize>()) == 0
-    }
-}
-
-/// Whether the provider says that it gives a receive back later than it was told. Many do not say anything.
-unsafe fn forgets_least(ep: &Owned<Ep>, bytes: usize) -> bool {
-    let (mut value, mut len) = (0_usize, size_of::<usize>());
-    // SAFETY: open, and the option is a size.
-    let code = unsafe {
-        let getopt = (*(*ep.0).ops).getopt;
-        getopt(ep.fid(), OPT_ENDPOINT, OPT_MIN_MULTI_RECV, (&raw mut value).cast(), &raw mut len)
-    };
-    code == 0 && len == size_of::<usize>() && value < bytes
-}
-
-/// Provider ofi_rxd loses packets that one receive serves. Where more packets come at once than there are receives, it may deliver some
-/// twice, out of order or never (`bench/raw_packets.c` shows it without Tern). So it gets all receives that it takes.
-fn is_rxd(provider: &str) -> bool {
-    provider.ends_with("ofi_rxd")
-}
-
-/// Bytes into which packets come before this process has looked at any, and in how many pieces. Provider shm keeps packets for which no
-/// piece has room in the entries by which pieces are posted. Once it has used them up, no piece can be posted any more, and nothing comes.
-/// So the pieces have room for the longest packets that it takes at once, of which there are `receives_max`, and for as many again,
-/// since a piece is posted anew when the last of its packets was looked at.
-fn pieces(provider: &str, sizes: Sizes, receives_max: usize) -> (usize, usize) {
-    match provider {
-        "shm" => (2 * RECEIVES, sizes.receive_bytes.max(2 * receives_max * sizes.packet_bytes_max)),
-        _ => (RECEIVES, sizes.receive_bytes),
-    }
-}
-
-/// Completions that wait at once, or 0 for as many as the provider chooses. Over ofi_rxd they are those of all its receives, and of the
-/// sends. Provider sockets loses those for which there is no room, and then nothing of that sender comes any more. So there is room for
-/// every packet that the receives take.
-fn completions(provider: &str) -> usize {
-    match provider {
-        "sockets" => 128 * 1024,
-        _ if is_rxd(provider) => 4096,
-        _ => 0,
-    }
-}
-
-/// One in so many receives is for packets that peers have not been told of as arrived. The others are for those that ofi_rxd takes, and
-/// tells of, in one call.
-const RXD_RECEIVES_SPARE: usize = 4;
-
-fn receive_slots(provider: &str, sizes: Sizes, is_multi: bool, receives_max: usize) -> Slots {
-    if is_multi {
-        let (count, bytes) = pieces(provider, sizes, receives_max);
-        return Slots::new(count, (bytes / count).max(4 * sizes.packet_bytes_max));
-    }
-    let wanted = if is_rxd(provider) { receives_max } else { sizes.receive_bytes / sizes.packet_bytes_max };
-    Slots::new(wanted.clamp(2, receives_max.max(2)), sizes.packet_bytes_max)
-}
-
 unsafe fn name_of(calls: &CallErrors<'_>, ep: &Owned<Ep>) -> Result<Vec<u8>, LibfabricError> {
     let mut name = vec![0; ADDRESS_BYTES_MAX];
     let mut len = name.len();
@@ -667,6 +625,36 @@ mod tests {
         for provider in ["tcp;ofi_rxm", "sockets", "udp;ofi_rxd", "tcp", "shm"] {
             exchange(provider);
         }
+    }
+
+    /// The sender fills the receiver's queue before each look at it, and a look takes in more than it tells.
+    fn flood(provider: &str) {
+        const PACKETS: u32 = 40_000;
+        let Some([mut a, mut b]) = pair(provider, MemoryRegistration::Any) else { return };
+        let to_b = a.insert(b.address()).unwrap();
+        let (mut sent, mut received, mut packet) = (0_u32, 0_u32, [0; 3000]);
+        let until = Instant::now() + Duration::from_secs(20);
+        while received < PACKETS {
+            assert!(Instant::now() < until, "{provider}: {sent} sent, {received} here");
+            while sent < PACKETS && {
+                packet[..4].copy_from_slice(&sent.to_le_bytes());
+                a.inject(to_b, &packet).unwrap()
+            } {
+                sent += 1;
+            }
+            poll(&mut a, |_| ());
+            poll(&mut b, |event| {
+                if let EndpointEvent::Received(packet) = event {
+                    assert_eq!(packet[..4], received.to_le_bytes(), "{provider}");
+                    received += 1;
+                }
+            });
+        }
+    }
+
+    #[test]
+    fn a_flood_arrives() {
+        flood("shm");
     }
 
     /// The second endpoint reads memory of the first. False where there is no such way.

@@ -11,19 +11,23 @@
 //! | trying it in a process of its own | `trial.rs` |
 //! | memory that it sends from and receives into | `slots.rs` |
 //! | reads of others' memory | `remote.rs` |
+//! | completions that a poll has found | `completions.rs` |
+//! | what single providers need | `provider_needs.rs` |
 //! | one endpoint: send, receive, wait | `endpoint.rs` |
 
 mod abi;
 mod completions;
 mod endpoint;
 mod library;
+mod provider_needs;
 mod remote;
 mod slots;
 mod trial;
 
 pub use completions::Completions;
-pub use endpoint::{Endpoint, EndpointEvent, RemoteEndpoint, Sizes};
+pub use endpoint::{Endpoint, EndpointEvent, RemoteEndpoint};
 pub use library::{Library, MemoryRegistration, NetworkOffer, OfferHints};
+pub use provider_needs::Sizes;
 pub use remote::{Region, RemoteMemory};
 pub use trial::{TrialOutcome, try_apart};
 

@@ -3,10 +3,12 @@
 use std::time::Duration;
 
 /// Bytes of a packet over libfabric. Longer messages come in fragments of this size, so it is as long as keeps the cost of a packet
-/// small beside that of its bytes, and as short as lets both sides copy at once. Packets of 4 KiB, which providers on shared memory copy
-/// without the kernel, are with the receiver before it looks at any. Where windows were accumulated into, there was no room for them any
-/// more, and a job of four ranks stood still.
+/// small beside that of its bytes, and as short as lets both sides copy at once.
 pub(super) const OFI_PACKET_BYTES: usize = 16 * 1024;
+
+/// The same over providers on shared memory: what they copy into it. What is longer they copy by the kernel, as they do what is read from
+/// the sender's memory, and that takes no copy into a packet and none out of it.
+pub(super) const OFI_SHARED_PACKET_BYTES: usize = 4096;
 
 /// Packets that a rank may have under way over libfabric.
 pub(super) const OFI_SENDS: usize = 64;
@@ -32,6 +34,9 @@ pub(super) const OFI_SHARED_READ_BYTES_MAX: usize = 1024 * 1024;
 /// An offered message up to here goes in packets alone, which both sides copy at once. Of a longer one a single packet goes so, since the
 /// network is busy with it while the receiver asks for the rest. More of them cost more than they save.
 pub(super) const OFI_WHOLE_BYTES_MAX: usize = 32 * 1024;
+
+/// The same over providers on shared memory, where a longer one is only read: there is no way in which its first bytes could hide.
+pub(super) const OFI_SHARED_WHOLE_BYTES_MAX: usize = 8 * 1024;
 
 /// The longest message that goes without asking its receiver, as far as there are credits for it.
 pub(super) const OFI_EAGER_BYTES_MAX: usize = 1024 * 1024;

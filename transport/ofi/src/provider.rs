@@ -40,6 +40,7 @@ pub(super) fn polls_the_kernel(provider: &str) -> bool {
 fn sizes(provider: &str) -> Sizes {
     let (packet_bytes_max, sends) = match provider {
         _ if is_sockets(provider) => (OFI_SOCKETS_PACKET_BYTES, OFI_SOCKETS_SENDS),
+        _ if is_shared_memory(provider) => (OFI_SHARED_PACKET_BYTES, OFI_SENDS),
         _ => (OFI_PACKET_BYTES, OFI_SENDS),
     };
     Sizes { packet_bytes_max, sends, receive_bytes: OFI_RECEIVE_BYTES }

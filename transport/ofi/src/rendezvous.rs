@@ -90,16 +90,17 @@ impl Ofi {
     }
 
     /// How many bytes of an offered message go in packets, and how many of these ride in the offer, which has room for so many. Where the
-    /// rest is read, none ride: the sooner the offer is there, the sooner the read begins. In shared memory there is no way that first bytes
-    /// could hide.
+    /// rest is read, none ride: the sooner the offer is there, the sooner the read begins. In shared memory both packets are as long, so
+    /// that each side copies one while the other copies the other.
     fn first_bytes(&self, len: usize, room: usize) -> (usize, usize) {
-        if self.is_shared_memory() {
-            return (0, 0);
-        }
+        let (whole, part, ride_max) = match self.is_shared_memory() {
+            true => (OFI_SHARED_WHOLE_BYTES_MAX, 0, if len > room { len.div_ceil(2) } else { len }),
+            false => (OFI_WHOLE_BYTES_MAX, len.min(self.part_bytes_max()), len),
+        };
         // Where there are few slots, other messages need them.
         let has_slots = |beside: usize| self.packets_of(beside) < self.slots / 2;
-        let (riding, part) = (len.min(room), len.min(self.part_bytes_max()));
-        match len <= OFI_WHOLE_BYTES_MAX && has_slots(len - riding) {
+        let riding = ride_max.min(room);
+        match len <= whole && has_slots(len - riding) {
             true => (len, riding),
             false if has_slots(part) => (part, 0),
             false => (0, 0),
