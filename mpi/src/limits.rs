@@ -43,8 +43,11 @@ pub(crate) const SHARED_CORE_WAITS_PER_LOOK: u32 = 16;
 /// Ranks leave a shared core after two such questions, after three, and so on, of so many numbers: within 0.5 ms.
 pub(crate) const SHARED_CORE_TURNS: u32 = 5;
 
-/// Timed yields after which a rank that shares its core says which one that is, and looks how many others are there: some 0.3 ms.
-pub(crate) const CORE_LOOK_YIELDS: u32 = 8;
+/// A rank that shares its core says so seldom which one that is, and looks how many others are there.
+pub(crate) const CORE_LOOKS_APART: Duration = Duration::from_micros(300);
+
+/// Of a program that asks and does not wait, one in so many questions looks at the clock for that.
+pub(crate) const CORE_LOOK_QUESTIONS: u32 = 8;
 
 /// How long a rank of a core with too many ranks waits before it looks for a better core again. A move costs some 50 µs.
 pub(crate) const CORE_SEARCHES_APART: Duration = Duration::from_millis(8);
@@ -123,6 +126,9 @@ pub(crate) const CHEAP_YIELDS_TO_TRUST: u32 = 128;
 
 /// Cheap yields after a cheap one that go by without a look at the clock, which costs a tenth of a yield.
 pub(crate) const YIELDS_UNTIMED: u32 = 7;
+
+/// After a yield that took so long the next one is timed as well: a look at the clock costs nothing beside it. It is not a cheap one.
+pub(crate) const YIELD_LONG: Duration = Duration::from_micros(100);
 
 /// A rank that has slept so long says on the status page where it is: a hang is explained, a normal wait costs nothing.
 pub(crate) const PUBLISH_AFTER: Duration = Duration::from_millis(50);

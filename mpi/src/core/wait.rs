@@ -190,7 +190,7 @@ pub(crate) fn look_again(process: LockGuard, what: impl FnOnce(&Process) -> Wait
         return process;
     }
     process.waiting.polling.look_at = 0;
-    process.waiting.core_balance.note();
+    process.waiting.core_balance.note_question();
     progress(yield_core(process, false).0).0
 }
 
@@ -434,6 +434,7 @@ impl<T> WaitPatience<T> {
         process.waiting.shared_core.forget();
         let mut process = self.sleep(process, event);
         process.waiting.sleepers -= 1;
+        process.waiting.core_balance.note();
         count_waits(1);
         // Rung: what rang is being written now or is there; no reason to be patient again from the start.
         (self.polls, self.yields) = (self.spin_polls_max.saturating_sub(POLLS_AFTER_SLEEP), 0);

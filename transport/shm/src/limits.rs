@@ -74,6 +74,9 @@ pub const FOLLOWERS_MAX: u32 = 64;
 /// Pieces of which the last one is measured: as many as all cells have, so that all have been filled in the same way.
 pub const STORES_PER_SAMPLE: u32 = CELLS * CELL_PIECES;
 
+/// Where ranks outnumber the cores, the slower way to fill cells is tried in the last of so many samples.
+pub const CROWDED_SAMPLES_PER_TRIAL: u32 = 32;
+
 /// Bytes of the longest message that tries a way that was slower before: a millisecond or two are lost at most. One of
 /// which nothing is known is tried with any message.
 pub const TRIAL_BYTES_MAX: u64 = 4 << 20;

@@ -19,12 +19,23 @@ use tern_transport::copies::Copies;
 /// What was measured of all peers.
 pub(crate) struct PathTuner {
     copies: Copies,
+    /// Messages of up to so many bytes come by cells.
+    cells_bytes_max: u64,
     known: HashMap<Peer, PeerTuner>,
 }
 
 impl PathTuner {
     pub(crate) fn new(copies: Copies) -> Self {
-        PathTuner { copies, known: HashMap::new() }
+        PathTuner { copies, cells_bytes_max: 0, known: HashMap::new() }
+    }
+
+    /// Where ranks outnumber the cores: what goes by cells unasked where it can, of up to so many bytes, does so as well where it asks.
+    ///
+    /// The receiver would see how long the sender is away, but not what the sender needs the core for. So it would take a message itself, by
+    /// the kernel, though both ways take the cores as long, and others wait for the receiver.
+    pub(crate) fn on_shared_cores(copies: Copies, unasked_bytes_max: usize) -> Self {
+        let cells_bytes_max = if copies.by_cells() { unasked_bytes_max as u64 } else { 0 };
+        PathTuner { cells_bytes_max, ..PathTuner::new(copies) }
     }
 
     /// Whether the next long message of `peer`, of `len` bytes, had better come by cells. It begins now, behind so many copies by both
@@ -32,6 +43,9 @@ impl PathTuner {
     pub(crate) fn by_cells(&mut self, peer: Peer, len: u64, ahead: u32) -> bool {
         if self.copies != Copies::Auto {
             return self.copies.by_cells();
+        }
+        if len <= self.cells_bytes_max {
+            return true;
         }
         let peer_tuner = self.known.entry(peer).or_default();
         if let Some(run) = peer_tuner.run.as_mut().filter(|run| run.followers < FOLLOWERS_MAX) {
@@ -138,6 +152,15 @@ mod tests {
     }
 
     #[test]
+    fn on_shared_cores_what_goes_unasked_goes_by_cells() {
+        let mut path_tuner = PathTuner::on_shared_cores(Copies::Auto, LEN as usize);
+        let by_cells = Copies::Auto.by_cells();
+        path_tuner.known.insert(1, PeerTuner { tuner: TwoWayTuner::measured(true), ..PeerTuner::default() });
+        assert_eq!(path_tuner.by_cells(1, LEN, 0), by_cells);
+        assert!(!path_tuner.by_cells(1, LEN + 1, 0), "nothing is known of this way");
+    }
+
+    #[test]
     fn a_message_is_measured_until_all_of_it_has_come() {
         let mut path_tuner = PathTuner::new(Copies::Auto);
         let kernel = TwoWayTuner::measured(false);
@@ -158,7 +181,8 @@ mod tests {
         for cells in [false, true] {
             let tuner = TwoWayTuner::measured(!cells);
             let known = PeerTuner { tuner, warmed: CELLS_IN_TURN_BYTES, ..PeerTuner::default() };
-            let mut path_tuner = PathTuner { copies: Copies::Auto, known: HashMap::from([(1, known)]) };
+            let mut path_tuner =
+                PathTuner { known: HashMap::from([(1, known)]), ..PathTuner::new(Copies::Auto) };
             assert_eq!(path_tuner.by_cells(1, LEN, 2), cells, "nothing is known of this way");
             let followers = (0..FOLLOWERS_MAX).filter(|_| path_tuner.by_cells(1, LEN, 3) == cells).count();
             assert_eq!(followers as u32, FOLLOWERS_MAX, "they go the same way");

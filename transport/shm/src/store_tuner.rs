@@ -12,7 +12,7 @@ use tern_mem::{copy_between_cores, copy_past_cache};
 
 use super::segment_words::CellLine;
 use super::tuner::TwoWayTuner;
-use crate::limits::STORES_PER_SAMPLE;
+use crate::limits::{CROWDED_SAMPLES_PER_TRIAL, STORES_PER_SAMPLE, TUNER_TRIAL_RUNS};
 
 /// How a rank fills its cells. It is one for all peers: a cell that went past the cache costs the next usual fill a fetch
 /// from memory, so with one for each peer all looked alike.
@@ -22,6 +22,8 @@ pub(crate) struct StoreTuner {
     fills: u32,
     past_cache: bool,
     sample: Sample,
+    /// Ranks outnumber the cores.
+    is_crowded: bool,
 }
 
 /// A fill that was measured; the receiver's part is still to come. Nothing, if it took no time.
@@ -34,6 +36,19 @@ struct Sample {
 }
 
 impl StoreTuner {
+    /// `is_crowded`: ranks outnumber the cores. Then what others did in between is in what is measured, so both ways seem to be as good as
+    /// equal, and each would be tried again and again. So one is tried less often, and not at once.
+    pub(crate) fn new(is_crowded: bool) -> StoreTuner {
+        StoreTuner { is_crowded, ..StoreTuner::default() }
+    }
+
+    /// How the next fills go.
+    fn next(&mut self) -> bool {
+        let sample = self.fills / STORES_PER_SAMPLE % CROWDED_SAMPLES_PER_TRIAL;
+        let may_try = !self.is_crowded || sample >= CROWDED_SAMPLES_PER_TRIAL - TUNER_TRIAL_RUNS;
+        if may_try { self.tuner.next(false, true) } else { self.tuner.best() }
+    }
+
     /// Fills a cell. Answers whether the receiver is to measure how long it copies it out. `line` finds the line of a cell.
     ///
     /// What the sender needs says little: what was stored past the cache is there sooner and read later. So both parts count, of one in
@@ -50,12 +65,12 @@ impl StoreTuner {
         n: usize,
     ) -> bool {
         let fill = self.fills % STORES_PER_SAMPLE;
-        self.fills = self.fills.wrapping_add(1);
         if fill == 0 {
-            self.past_cache = self.tuner.next(false, true);
+            self.past_cache = self.next();
         } else if fill == STORES_PER_SAMPLE / 2 {
             self.look(&line);
         }
+        self.fills = self.fills.wrapping_add(1);
         let start = (fill == STORES_PER_SAMPLE - 1).then(Instant::now);
         // SAFETY: the caller's promise.
         unsafe { copy(self.past_cache, to, from, n) };

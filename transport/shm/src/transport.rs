@@ -157,6 +157,7 @@ impl Shm {
         let size = segment.layout().size;
         let fence = if registered { 0 } else { NEEDS_FENCE };
         let peers = ShmPeers::new(segment.clone(), config.cma);
+        let eager_bytes_max = config.clamped().shm_eager_bytes_max(oversubscribed);
         peers.announce(me);
         Shm {
             me,
@@ -172,10 +173,13 @@ impl Shm {
             queue: QueueReader::new(),
             queue_stub: NonNull::from(&segment.control(me).queue_stub),
             cells: CellPool::new(&segment, me, oversubscribed),
-            eager_bytes_max: config.clamped().shm_eager_bytes_max(oversubscribed),
-            store_tuner: StoreTuner::default(),
+            eager_bytes_max,
+            store_tuner: StoreTuner::new(oversubscribed),
             cooperative_copies: CooperativeCopies::new(segment.clone(), me),
-            path_tuner: PathTuner::new(config.copies),
+            path_tuner: match oversubscribed {
+                true => PathTuner::on_shared_cores(config.copies, eager_bytes_max),
+                false => PathTuner::new(config.copies),
+            },
             peers,
             bell,
             registered,

@@ -5,7 +5,7 @@
 //! them 80 ms later. So each rank says which core it is on, and one of too many goes to the core that has the fewest
 //! (docs/decisions/0048-ranks-spread-over-cores.md).
 
-use crate::limits::{CORE_LOOK_YIELDS, CORE_SEARCHES_APART};
+use crate::limits::{CORE_LOOK_QUESTIONS, CORE_LOOKS_APART, CORE_SEARCHES_APART};
 use std::time::Instant;
 use tern_fabric::NodeCores;
 
@@ -15,8 +15,10 @@ pub(crate) struct CoreBalance {
     node: Option<NodeCores>,
     /// Ranks of a core if all cores have as many.
     fair: usize,
-    /// Timed yields since the last look.
-    yields: u32,
+    /// Questions that were answered by no, since the last note.
+    questions: u32,
+    /// The last look.
+    looked: Option<Instant>,
     /// This rank does not look for another core again before.
     next: Option<Instant>,
 }
@@ -24,7 +26,7 @@ pub(crate) struct CoreBalance {
 impl CoreBalance {
     /// Nothing to balance.
     pub(crate) const fn new() -> CoreBalance {
-        CoreBalance { node: None, fair: 0, yields: 0, next: None }
+        CoreBalance { node: None, fair: 0, questions: 0, looked: None, next: None }
     }
 
     /// Of ranks that share cores, so many each.
@@ -32,12 +34,20 @@ impl CoreBalance {
         CoreBalance { node: Some(node), fair: fair as usize, ..CoreBalance::new() }
     }
 
-    /// This rank has given its core away, and looked at the clock.
+    /// The program has asked, nothing had come, and this rank has given its core away.
+    #[inline]
+    pub(super) fn note_question(&mut self) {
+        self.questions += 1;
+        if self.questions >= CORE_LOOK_QUESTIONS {
+            self.questions = 0;
+            self.note();
+        }
+    }
+
+    /// This rank has slept, or has given its core away and looked at the clock.
     #[inline]
     pub(super) fn note(&mut self) {
-        self.yields += 1;
-        if self.yields >= CORE_LOOK_YIELDS {
-            self.yields = 0;
+        if self.node.is_some() {
             self.look();
         }
     }
@@ -45,10 +55,13 @@ impl CoreBalance {
     /// Says where this rank is, and goes elsewhere if too many are there.
     #[cold]
     fn look(&mut self) {
-        let Some(node) = &self.node else { return };
+        let (Some(node), now) = (&self.node, Instant::now()) else { return };
+        if self.looked.is_some_and(|looked| now < looked + CORE_LOOKS_APART) {
+            return;
+        }
+        self.looked = Some(now);
         let core = tern_job::this_core();
         node.say(core);
-        let now = Instant::now();
         if ranks_on(core, node.seen()) <= self.fair || self.next.is_some_and(|next| now < next) {
             return;
         }

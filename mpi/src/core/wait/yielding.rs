@@ -66,6 +66,9 @@ impl Yielding {
             self.cheap = 0;
             return;
         }
+        if away > YIELD_LONG {
+            return;
+        }
         self.yields_untimed = YIELDS_UNTIMED;
         self.cheap += 1;
         if self.cheap == CHEAP_YIELDS_TO_TRUST {
