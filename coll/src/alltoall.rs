@@ -11,13 +11,20 @@ use crate::shape::Member;
 /// two aim at the same one: rank r starts with r + 1. All messages are started at once, up to
 /// [`DIRECT_PEERS_MAX`] a batch.
 pub fn direct(s: &mut Schedule, me: Member, send: impl Fn(u32) -> Span, recv: impl Fn(u32) -> Span) {
-    s.copy(send(me.rank), recv(me.rank));
+    let own = |s: &mut Schedule| s.copy(send(me.rank), recv(me.rank));
     for distance in 1..me.size {
         s.recv_some(me.peer(me.before(distance)), recv(me.before(distance)));
         s.send_some(me.peer(me.after(distance)), send(me.after(distance)));
+        // While the messages of the first batch are on their way.
+        if distance == DIRECT_PEERS_MAX.min(me.size - 1) {
+            own(s);
+        }
         if distance % DIRECT_PEERS_MAX == 0 {
             s.wait();
         }
+    }
+    if me.size == 1 {
+        own(s);
     }
     s.wait();
 }

@@ -163,6 +163,13 @@ pub(crate) const CONTEXTS_PER_BLOCK: u32 = 4096;
 /// Error handlers of freed communicators that are kept for operations that go on.
 pub(crate) const FREED_HANDLERS_MAX: usize = 256;
 
+/// Bytes of a rank's own block in a collective that are copied at once. Messages that are as long may have gone without asking, and are copied
+/// out at once as well.
+pub(crate) const COPY_BYTES_AT_ONCE_MAX: usize = 512 << 10;
+
+/// Bytes of a longer one that are copied between two looks at what has come: some 5 µs.
+pub(crate) const COPY_BYTES_PER_POLL: usize = 128 << 10;
+
 /// Tag of the barrier with which `MPI_Finalize` ends, on [`crate::comm::object::Lane::Coll`].
 pub(crate) const LAST_BARRIER_TAG: i32 = i32::MAX;
 

@@ -8,7 +8,7 @@ use crate::comm::object::{Comm, Lane};
 use crate::core::error::{Error, Result, fail};
 use crate::core::process::ProcessEngine;
 use crate::core::wait::CallNumber;
-use crate::limits::LAST_BARRIER_TAG;
+use crate::limits::{COPY_BYTES_AT_ONCE_MAX, COPY_BYTES_PER_POLL, LAST_BARRIER_TAG};
 use crate::p2p::fault::explain;
 use std::sync::Arc;
 use tern_abi::*;
@@ -413,7 +413,16 @@ impl Port for EnginePort<'_> {
         if from.len() != to.len() && self.bindings.failure.is_none() {
             self.bindings.failure = Some(unequal_to_itself(from.len() as u64, to.len() as u64));
         }
-        UserBuf::copy(&from, 0, &to, 0, from.len());
+        let len = from.len();
+        if len <= COPY_BYTES_AT_ONCE_MAX {
+            UserBuf::copy(&from, 0, &to, 0, len);
+            return Ok(());
+        }
+        for at in (0..len).step_by(COPY_BYTES_PER_POLL) {
+            // Whoever asks whether he may send a long message gets his answer, and what has come makes room for more.
+            self.engine.poll();
+            UserBuf::copy(&from, at, &to, at, COPY_BYTES_PER_POLL.min(len - at));
+        }
         Ok(())
     }
 }

@@ -71,6 +71,14 @@ pub const TUNER_RUNS_MAX: u32 = 1024;
 /// Long messages that begin while one is measured, before that one counts as lost: it may have gone another way, or failed.
 pub const FOLLOWERS_MAX: u32 = 64;
 
+/// Choices of a rank for long messages of a peer after which it no longer counts as an exchange if the peer has made none for this rank's.
+/// Both choose as often in an exchange, but not by turns.
+pub const EXCHANGE_SILENT_CHOICES: u32 = 4;
+
+/// In an exchange cells are taken though their messages take so much more of the kernel's time
+/// (docs/decisions/0010-cells-or-kernel.md).
+pub const CELLS_IN_EXCHANGE_FAVOR: f32 = 0.3;
+
 /// Pieces of which the last one is measured: as many as all cells have, so that all have been filled in the same way.
 pub const STORES_PER_SAMPLE: u32 = CELLS * CELL_PIECES;
 

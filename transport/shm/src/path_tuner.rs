@@ -7,12 +7,18 @@
 //!
 //! One message is measured at a time. Those that begin meanwhile go the same way, since two ways at once would slow each other. Copies
 //! by both sides that have begun before end before: the measured one waits for them, and so does the clock of one by cells.
+//!
+//! Two ranks that exchange long messages slow each other if they choose differently. So each says what it chooses ([`PathTuner::said`]), and
+//! while both hear of new choices, the one with the lower number chooses for both. Cells are favored then: while the kernel copies, a rank can
+//! do nothing else, such as copying its own part, and no measured time has that in it.
 
 use std::collections::HashMap;
 use std::time::Instant;
 
 use super::tuner::TwoWayTuner;
-use crate::limits::{CELLS_IN_TURN_BYTES, FOLLOWERS_MAX, TRIAL_BYTES_MAX};
+use crate::limits::{
+    CELLS_IN_EXCHANGE_FAVOR, CELLS_IN_TURN_BYTES, EXCHANGE_SILENT_CHOICES, FOLLOWERS_MAX, TRIAL_BYTES_MAX,
+};
 use tern_transport::Peer;
 use tern_transport::copies::Copies;
 
@@ -39,8 +45,8 @@ impl PathTuner {
     }
 
     /// Whether the next long message of `peer`, of `len` bytes, had better come by cells. It begins now, behind so many copies by both
-    /// sides `ahead`.
-    pub(crate) fn by_cells(&mut self, peer: Peer, len: u64, ahead: u32) -> bool {
+    /// sides `ahead`. `heard` is what the peer has said of its own choices, and whether it chooses for both if there are any.
+    pub(crate) fn by_cells(&mut self, peer: Peer, len: u64, ahead: u32, heard: (u32, bool)) -> bool {
         if self.copies != Copies::Auto {
             return self.copies.by_cells();
         }
@@ -52,10 +58,25 @@ impl PathTuner {
             run.followers += 1;
             return run.cells;
         }
-        let cells = peer_tuner.tuner.next(Copies::Auto.by_cells(), len <= TRIAL_BYTES_MAX);
+        let theirs = peer_tuner.exchange.choice(heard.0);
+        peer_tuner.tuner.favor_second(if theirs.is_some() { CELLS_IN_EXCHANGE_FAVOR } else { 0.0 });
+        let cells = match theirs.filter(|_| heard.1) {
+            Some(cells) => cells,
+            None => peer_tuner.tuner.next(Copies::Auto.by_cells(), len <= TRIAL_BYTES_MAX),
+        };
         let counts = !cells || peer_tuner.warm(len);
         peer_tuner.run = counts.then(|| TimedMessage::new(cells, len, ahead));
         cells
+    }
+
+    /// What the next choice for `peer` is said as: a new number each time, and the way in its lowest bit. 0 where nothing is chosen.
+    pub(crate) fn said(&mut self, peer: Peer, cells: bool) -> u32 {
+        if self.copies != Copies::Auto {
+            return 0;
+        }
+        let peer_tuner = self.known.entry(peer).or_default();
+        peer_tuner.choices = peer_tuner.choices.wrapping_add(2);
+        peer_tuner.choices | u32::from(cells)
     }
 
     /// A message, or a part of one, of so many bytes came in cells of `peer`.
@@ -123,6 +144,26 @@ struct PeerTuner {
     run: Option<TimedMessage>,
     /// Bytes of the first messages by cells.
     warmed: u64,
+    /// Choices for this peer, in steps of two.
+    choices: u32,
+    exchange: PathExchange,
+}
+
+/// Whether a peer gets long messages from here while its own come.
+#[derive(Debug, Default)]
+struct PathExchange {
+    heard: u32,
+    /// Choices here since it was heard last.
+    since: u32,
+}
+
+impl PathExchange {
+    /// What it has chosen, if it is still choosing: its messages and those of this rank need not take turns.
+    fn choice(&mut self, heard: u32) -> Option<bool> {
+        self.since = if heard == self.heard { self.since.saturating_add(1) } else { 0 };
+        self.heard = heard;
+        (heard != 0 && self.since < EXCHANGE_SILENT_CHOICES).then_some(heard & 1 == 1)
+    }
 }
 
 impl PeerTuner {
@@ -147,7 +188,7 @@ mod tests {
     fn what_the_user_wants_is_done() {
         for (copies, by_cells) in [(Copies::Cells, true), (Copies::Kernel, false)] {
             let mut path_tuner = PathTuner::new(copies);
-            assert!((0..100).all(|_| path_tuner.by_cells(1, LEN, 0) == by_cells));
+            assert!((0..100).all(|_| path_tuner.by_cells(1, LEN, 0, (0, false)) == by_cells));
         }
     }
 
@@ -156,8 +197,26 @@ mod tests {
         let mut path_tuner = PathTuner::on_shared_cores(Copies::Auto, LEN as usize);
         let by_cells = Copies::Auto.by_cells();
         path_tuner.known.insert(1, PeerTuner { tuner: TwoWayTuner::measured(true), ..PeerTuner::default() });
-        assert_eq!(path_tuner.by_cells(1, LEN, 0), by_cells);
-        assert!(!path_tuner.by_cells(1, LEN + 1, 0), "nothing is known of this way");
+        assert_eq!(path_tuner.by_cells(1, LEN, 0, (0, false)), by_cells);
+        assert!(!path_tuner.by_cells(1, LEN + 1, 0, (0, false)), "nothing is known of this way");
+    }
+
+    #[test]
+    fn who_leads_is_followed_while_it_chooses() {
+        let mut leader = PathTuner::new(Copies::Auto);
+        let mut follower = PathTuner::new(Copies::Auto);
+        let known = || PeerTuner { tuner: TwoWayTuner::measured(true), ..PeerTuner::default() };
+        follower.known.insert(1, known());
+        let end = |tuner: &mut PathTuner| tuner.known.get_mut(&1).unwrap().run = None;
+        for cells in [true, false, true] {
+            let said = leader.said(7, cells);
+            for _ in 0..EXCHANGE_SILENT_CHOICES {
+                assert_eq!(follower.by_cells(1, LEN, 0, (said, true)), cells);
+                end(&mut follower);
+            }
+            assert!(!follower.by_cells(1, LEN, 0, (said, true)), "nothing is known of this way");
+            end(&mut follower);
+        }
     }
 
     #[test]
@@ -167,7 +226,7 @@ mod tests {
         path_tuner
             .known
             .insert(1, PeerTuner { tuner: kernel, warmed: CELLS_IN_TURN_BYTES, ..PeerTuner::default() });
-        assert!(path_tuner.by_cells(1, LEN, 0), "nothing is known of this way");
+        assert!(path_tuner.by_cells(1, LEN, 0, (0, false)), "nothing is known of this way");
         path_tuner.by_cells_came(2, LEN as usize);
         path_tuner.shared(1);
         path_tuner.by_cells_came(1, LEN as usize - 1);
@@ -183,8 +242,9 @@ mod tests {
             let known = PeerTuner { tuner, warmed: CELLS_IN_TURN_BYTES, ..PeerTuner::default() };
             let mut path_tuner =
                 PathTuner { known: HashMap::from([(1, known)]), ..PathTuner::new(Copies::Auto) };
-            assert_eq!(path_tuner.by_cells(1, LEN, 2), cells, "nothing is known of this way");
-            let followers = (0..FOLLOWERS_MAX).filter(|_| path_tuner.by_cells(1, LEN, 3) == cells).count();
+            assert_eq!(path_tuner.by_cells(1, LEN, 2, (0, false)), cells, "nothing is known of this way");
+            let followers =
+                (0..FOLLOWERS_MAX).filter(|_| path_tuner.by_cells(1, LEN, 3, (0, false)) == cells).count();
             assert_eq!(followers as u32, FOLLOWERS_MAX, "they go the same way");
             for _ in 0..2 {
                 path_tuner.by_cells_came(1, LEN as usize);
@@ -205,8 +265,8 @@ mod tests {
         let mut path_tuner = PathTuner::new(Copies::Auto);
         let (tuner, warmed) = (TwoWayTuner::measured(false), CELLS_IN_TURN_BYTES);
         path_tuner.known.insert(1, PeerTuner { tuner, warmed, ..PeerTuner::default() });
-        (0..=FOLLOWERS_MAX).for_each(|_| assert!(path_tuner.by_cells(1, 2 * LEN, 0)));
-        assert!(path_tuner.by_cells(1, LEN, 0));
+        (0..=FOLLOWERS_MAX).for_each(|_| assert!(path_tuner.by_cells(1, 2 * LEN, 0, (0, false))));
+        assert!(path_tuner.by_cells(1, LEN, 0, (0, false)));
         path_tuner.by_cells_came(1, LEN as usize);
         assert!(path_tuner.known[&1].tuner.is_known());
     }
@@ -216,7 +276,7 @@ mod tests {
         let mut path_tuner = PathTuner::new(Copies::Auto);
         path_tuner.known.insert(1, PeerTuner { tuner: TwoWayTuner::measured(false), ..PeerTuner::default() });
         let mut message = |counts: bool| {
-            assert!(path_tuner.by_cells(1, LEN, 0), "nothing is known of this way");
+            assert!(path_tuner.by_cells(1, LEN, 0, (0, false)), "nothing is known of this way");
             path_tuner.by_cells_came(1, LEN as usize);
             assert_eq!(path_tuner.known[&1].tuner.is_known(), counts);
         };
@@ -228,7 +288,7 @@ mod tests {
     fn what_both_sides_copied_is_measured_at_its_end() {
         let mut path_tuner = PathTuner::new(Copies::Auto);
         path_tuner.known.insert(1, PeerTuner { tuner: TwoWayTuner::measured(true), ..PeerTuner::default() });
-        assert!(!path_tuner.by_cells(1, LEN, 0), "nothing is known of this way");
+        assert!(!path_tuner.by_cells(1, LEN, 0, (0, false)), "nothing is known of this way");
         path_tuner.by_cells_came(1, LEN as usize);
         assert!(!path_tuner.known[&1].tuner.is_known());
         path_tuner.shared(1);

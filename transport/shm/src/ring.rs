@@ -32,10 +32,15 @@ type LineBody = [u64; MORE_PAYLOAD_BYTES / 8];
 /// First word of the payload in a message's first line.
 const PAYLOAD_WORD: usize = 2;
 
-/// How far the reader has come, on a line of its own.
+/// What the reader tells the writer, on a line of its own.
 #[repr(C)]
 #[cfg_attr(not(loom), repr(align(64)))]
-pub(crate) struct Consumed(AtomicU32);
+pub(crate) struct Consumed {
+    /// How far it has come.
+    lines: AtomicU32,
+    /// Which way it has the writer's long messages come: see [`super::path_tuner`].
+    path: AtomicU32,
+}
 
 #[cfg(not(loom))]
 const _: () = {
@@ -187,7 +192,12 @@ impl RingMemory {
     #[inline(always)]
     fn consumed(&self) -> &AtomicU32 {
         // SAFETY: promised to `new`.
-        unsafe { &(*self.consumed).0 }
+        unsafe { &(*self.consumed).lines }
+    }
+
+    fn path(&self) -> &AtomicU32 {
+        // SAFETY: promised to `new`.
+        unsafe { &(*self.consumed).path }
     }
 }
 
@@ -233,6 +243,11 @@ impl RingWriter {
 
     pub(crate) fn is_open(&self) -> bool {
         self.opened
+    }
+
+    /// What the reader has said last of the writer's long messages; 0 if nothing.
+    pub(crate) fn readers_path(&self) -> u32 {
+        if self.opened { self.memory.path().load(Ordering::Relaxed) } else { 0 }
     }
 
     /// There is room for a line, as far as is known without looking at the other side.
@@ -412,6 +427,11 @@ impl RingReader {
         });
         let [context, envelope, payload @ ..] = words;
         LineHead { header: mark.header(context, envelope), payload }
+    }
+
+    /// Says to the writer which way its long messages come.
+    pub(crate) fn say_path(&self, path: u32) {
+        self.memory.path().store(path, Ordering::Relaxed);
     }
 
     /// Whether the next message is here.

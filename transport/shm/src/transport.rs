@@ -455,7 +455,11 @@ impl Transport for Shm {
 
     fn prefers_fragments(&mut self, peer: Peer, len: u64) -> bool {
         let ahead = self.cooperative_copies.reads_from(peer);
-        self.path_tuner.by_cells(peer, len, ahead)
+        let heard = (self.outgoing[peer as usize].ring.readers_path(), peer < self.me);
+        let cells = self.path_tuner.by_cells(peer, len, ahead, heard);
+        let said = self.path_tuner.said(peer, cells);
+        self.incoming_from(peer).into_iter().for_each(|from| from.ring.say_path(said));
+        cells
     }
 
     #[inline(always)]

@@ -12,6 +12,8 @@ use crate::limits::{TUNER_LOSS, TUNER_RUNS_MAX, TUNER_RUNS_MIN, TUNER_TRIAL_RUNS
 pub struct TwoWayTuner {
     /// Nanoseconds for each KiB by the first way and by the second; 0 as long as nothing was measured.
     ns: [f32; 2],
+    /// The second way counts as faster though it takes so much more of the first one's time.
+    favor: f32,
     /// Runs until the slower way is tried again.
     left: u32,
     /// Further runs of the trial that has begun, and its way.
@@ -21,7 +23,17 @@ pub struct TwoWayTuner {
 impl TwoWayTuner {
     /// The faster way: whether it is known to be the second one.
     pub fn best(&self) -> bool {
-        self.ns[1] > 0.0 && self.ns[1] < self.ns[0]
+        self.ns[1] > 0.0 && self.ns[1] < self.first_ns()
+    }
+
+    /// From now on the second way counts as faster even if it takes so much more of the first one's time: 0.3 is 1.3 of it.
+    pub fn favor_second(&mut self, favor: f32) {
+        self.favor = favor;
+    }
+
+    /// What the second way is compared with.
+    fn first_ns(&self) -> f32 {
+        self.ns[0] * (1.0 + self.favor)
     }
 
     /// The way to go now: whether it is the second one, which is `guess` as long as nothing is known. A way of which nothing is
@@ -37,7 +49,8 @@ impl TwoWayTuner {
             self.trial.0 -= 1;
             return self.trial.1;
         }
-        self.left = self.left.saturating_sub(1);
+        // What is known now may be less of a difference than what was known when the last trial began.
+        self.left = self.left.saturating_sub(1).min(TUNER_TRIAL_RUNS * self.runs_between_trials());
         if self.left > 0 || !fit {
             return self.best();
         }
@@ -47,7 +60,8 @@ impl TwoWayTuner {
     }
 
     fn runs_between_trials(&self) -> u32 {
-        let [fast, slow] = if self.best() { [self.ns[1], self.ns[0]] } else { self.ns };
+        let ways = [self.first_ns(), self.ns[1]];
+        let [fast, slow] = if self.best() { [ways[1], ways[0]] } else { ways };
         let loss = (slow / fast - 1.0) * TUNER_LOSS;
         (loss as u32).clamp(TUNER_RUNS_MIN, TUNER_RUNS_MAX)
     }
@@ -105,6 +119,28 @@ mod tests {
             let lost = tries * (slow as u32 - 30);
             assert!((1..=250).contains(&tries) && lost <= 2000 * 30 / 16, "{slow}: {tries} trials");
         }
+    }
+
+    #[test]
+    fn a_way_may_be_favored() {
+        for (second_ns, is_taken) in [(35, true), (45, false)] {
+            let mut tuner = TwoWayTuner::default();
+            tuner.favor_second(0.3);
+            let seconds = run(&mut tuner, 4000, 30, second_ns);
+            assert_eq!(seconds > 1700, is_taken, "{second_ns}: {seconds}");
+            assert_eq!(seconds < 300, !is_taken, "{second_ns}: {seconds}");
+        }
+    }
+
+    #[test]
+    fn a_first_run_that_was_slow_does_not_put_off_the_next_trial() {
+        let mut tuner = TwoWayTuner::default();
+        for (second, ns) in [(true, 600), (false, 30), (true, 40)] {
+            tuner.next(second, true);
+            tuner.note(second, 1024, Duration::from_nanos(ns));
+        }
+        let until = (0..).take_while(|_| !tuner.next(false, true)).count();
+        assert!(until < 100, "{until} runs");
     }
 
     #[test]

@@ -19,7 +19,10 @@ unsafe impl Sync for Ring {}
 impl Ring {
     fn new(count: usize) -> Arc<Ring> {
         let line = || Line { mark: AtomicU64::new(0), body: UnsafeCell::new(LineBody::default()) };
-        Arc::new(Ring { lines: (0..count).map(|_| line()).collect(), consumed: Consumed(AtomicU32::new(0)) })
+        Arc::new(Ring {
+            lines: (0..count).map(|_| line()).collect(),
+            consumed: Consumed { lines: AtomicU32::new(0), path: AtomicU32::new(0) },
+        })
     }
 
     fn memory(&self) -> RingMemory {
@@ -200,10 +203,10 @@ mod plain {
         let mut writer = ring.writer();
         assert!((0..32).all(|tag| push(&mut writer, tag, 0)));
         for count in [33, 1000, u32::MAX, 0x8000_0000] {
-            ring.consumed.0.store(count, Ordering::Relaxed);
+            ring.consumed.lines.store(count, Ordering::Relaxed);
             assert!(!push(&mut writer, 0, 0), "{count}");
         }
-        ring.consumed.0.store(32, Ordering::Relaxed);
+        ring.consumed.lines.store(32, Ordering::Relaxed);
         assert!(push(&mut writer, 0, 0));
     }
 
