@@ -10,7 +10,7 @@ use std::fs::File;
 use std::io;
 use std::os::fd::{AsRawFd, RawFd};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
-use tern_mem::{IoVec, UserBuf, bounce, is_slow_shift};
+use tern_mem::{IoVec, UserBuf, bounce, exceeds_cache_share, is_slow_shift};
 
 /// An open file.
 #[derive(Debug)]
@@ -144,6 +144,12 @@ impl PosixFile {
     #[inline(never)]
     fn read_by_block(&self, buf: &UserBuf, at: usize, len: usize, offset: u64) -> io::Result<usize> {
         bounce::with(len, offset, |block, place| {
+            // A long access leaves little of itself in the cache, so it goes past it: no line is fetched before it is stored to.
+            if exceeds_cache_share(buf.len()) {
+                let bytes = self.read(block, place, len, offset)?;
+                UserBuf::copy_past_cache(block, place, buf, at, bytes);
+                return Ok(bytes);
+            }
             // While the kernel copies, the lines come for which the second copy would wait.
             buf.expect(at, len.min(EXPECTED_BYTES));
             let bytes = self.read(block, place, len, offset)?;

@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use block::HeapBlock;
 pub use contiguous::ContiguousBuf;
-use move_bytes::{Collect, Expect, Pack, Unpack};
+use move_bytes::{Collect, Expect, Pack, Unpack, UnpackPastCache};
 pub use probe::BadMemory;
 
 use crate::copy;
@@ -266,14 +266,22 @@ impl UserBuf {
         }
     }
 
-    /// As [`UserBuf::copy`], past the cache where both are runs of bytes. What arrives is there for others when this returns, after
-    /// whatever says so to them. Where the two overlap, what arrives is unspecified.
+    /// As [`UserBuf::copy`], past the cache where `from` is a run of bytes, and into long pieces. What arrives is there for others when this
+    /// returns, after whatever says so to them. Where the two overlap, what arrives is unspecified.
     #[inline]
     pub fn copy_past_cache(from: &UserBuf, from_offset: usize, to: &UserBuf, to_offset: usize, n: usize) {
-        match UserBuf::runs(from, from_offset, to, to_offset, n) {
+        if let Some((dst, src, n)) = UserBuf::runs(from, from_offset, to, to_offset, n) {
             // SAFETY: as `runs` says.
-            Some((dst, src, n)) => unsafe { copy::copy_past_cache(dst, src, n) },
-            None => UserBuf::copy(from, from_offset, to, to_offset, n),
+            return unsafe { copy::copy_past_cache(dst, src, n) };
+        }
+        match (from.whole(), &to.0) {
+            (Some((src, src_len)), BufKind::Typed { base, count, layout }) => {
+                let n = clip(from_offset, n, src_len).min(clip(to_offset, n, to.len()));
+                let unpack = Unpack { dst: *base, src: src.wrapping_add(from_offset) };
+                layout.visit(*count, to_offset, to_offset + n, &mut UnpackPastCache(unpack));
+                copy::end_copies_past_cache();
+            }
+            _ => UserBuf::copy(from, from_offset, to, to_offset, n),
         }
     }
 

@@ -60,6 +60,13 @@ pub fn exceeds_cache(n: usize) -> bool {
     n >= PAST_CACHE_BYTES_MIN && cache::last_level_bytes().is_some_and(|bytes| 2 * n as u64 >= bytes)
 }
 
+/// Whether source and target of so many bytes do not fit together into what one hardware thread has of the last-level cache while all use
+/// it.
+#[inline]
+pub fn exceeds_cache_share(n: usize) -> bool {
+    n >= PAST_CACHE_BYTES_MIN && cache::last_level_share_bytes().is_some_and(|bytes| 2 * n as u64 >= bytes)
+}
+
 /// Copies `n` bytes from or to memory that another core has used last, by plain loads and stores. What `memmove` does with long copies,
 /// one instruction (`rep movsb`), takes longer there (docs/performance/constants.md).
 ///
@@ -75,13 +82,32 @@ pub unsafe fn copy_between_cores(dst: *mut u8, src: *const u8, n: usize) {
 ///
 /// # Safety
 /// As [`copy`].
-#[cfg(all(target_arch = "x86_64", not(miri)))]
 pub unsafe fn copy_past_cache(dst: *mut u8, src: *const u8, n: usize) {
+    // SAFETY: handed on unchanged.
+    unsafe { begin_copy_past_cache(dst, src, n) };
+    end_copies_past_cache();
+}
+
+/// What was copied past the cache until now is there for others before whatever says so.
+#[inline]
+pub(crate) fn end_copies_past_cache() {
+    #[cfg(all(target_arch = "x86_64", not(miri)))]
+    // SAFETY: every such processor has the instruction.
+    unsafe {
+        std::arch::x86_64::_mm_sfence();
+    }
+}
+
+/// As [`copy_past_cache`], but they are there for others after [`end_copies_past_cache`] only.
+///
+/// # Safety
+/// As [`copy`].
+#[cfg(all(target_arch = "x86_64", not(miri)))]
+pub(crate) unsafe fn begin_copy_past_cache(dst: *mut u8, src: *const u8, n: usize) {
     let head = n.min(dst.addr().wrapping_neg() % LINE_BYTES);
     let lines = (n - head) / LINE_BYTES;
     let end = head + lines * LINE_BYTES;
-    // SAFETY: all offsets are up to `n`, and a line begins at `head`. The fence makes what was stored past the cache visible before
-    // whatever says that it is there.
+    // SAFETY: all offsets are up to `n`, and a line begins at `head`.
     unsafe {
         std::ptr::copy(src, dst, head);
         match is_x86_feature_detected!("avx") {
@@ -89,7 +115,6 @@ pub unsafe fn copy_past_cache(dst: *mut u8, src: *const u8, n: usize) {
             false => stream(dst.add(head), src.add(head), lines),
         }
         std::ptr::copy(src.add(end), dst.add(end), n - end);
-        std::arch::x86_64::_mm_sfence();
     }
 }
 
@@ -147,7 +172,7 @@ unsafe fn stream_by_vectors(dst: *mut u8, src: *const u8, lines: usize) {
 /// # Safety
 /// As [`copy`].
 #[cfg(not(all(target_arch = "x86_64", not(miri))))]
-pub unsafe fn copy_past_cache(dst: *mut u8, src: *const u8, n: usize) {
+pub(crate) unsafe fn begin_copy_past_cache(dst: *mut u8, src: *const u8, n: usize) {
     // SAFETY: handed on unchanged.
     unsafe { std::ptr::copy(src, dst, n) }
 }

@@ -23,7 +23,7 @@ mod steps;
 
 pub use basic::Basic;
 pub use buf::{BadMemory, ContiguousBuf, IoVec, UserBuf};
-pub use copy::{copy_between_cores, copy_long, copy_past_cache, exceeds_cache};
+pub use copy::{copy_between_cores, copy_long, copy_past_cache, exceeds_cache, exceeds_cache_share};
 pub use datatype::{Datatype, TypeError};
 pub use exposed::{ExposedMemory, Guarded};
 pub use layout::{Layout, Signature};

@@ -23,6 +23,9 @@ pub const BOUNCED_BYTES_MAX: usize = 512 << 10;
 /// Bytes of a copy from which the size of the last-level cache is asked: no processor that runs MPI has less than twice as many.
 pub const PAST_CACHE_BYTES_MIN: usize = 512 << 10;
 
+/// Bytes of a piece that goes past the cache: one that is shorter has parts of lines at its ends, which do not.
+pub const PAST_CACHE_PIECE_BYTES_MIN: usize = 256;
+
 /// Bytes of a cache line.
 pub const LINE_BYTES: usize = 64;
 

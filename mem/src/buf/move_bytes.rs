@@ -3,6 +3,7 @@
 use super::IoVec;
 use crate::copy::{self, StridedBlocks};
 use crate::layout::Visit;
+use crate::limits::PAST_CACHE_PIECE_BYTES_MIN;
 use crate::prefetch::prefetch_bytes;
 
 /// Gathers a layout's bytes at `src` into consecutive memory at `dst`.
@@ -52,6 +53,30 @@ impl Visit for Unpack {
         unsafe { copy::copy_blocks(self.dst.wrapping_offset(disp), self.src, shape) };
         self.src = self.src.wrapping_add(count * block);
         true
+    }
+}
+
+/// As [`Unpack`], past the cache where the pieces are long; until [`copy::end_copies_past_cache`] others may not see it.
+pub(super) struct UnpackPastCache(pub Unpack);
+
+impl Visit for UnpackPastCache {
+    #[inline]
+    fn run(&mut self, disp: isize, len: usize) -> bool {
+        if len < PAST_CACHE_PIECE_BYTES_MIN {
+            return self.0.run(disp, len);
+        }
+        // SAFETY: as in `Unpack::run`.
+        unsafe { copy::begin_copy_past_cache(self.0.dst.wrapping_offset(disp), self.0.src, len) };
+        self.0.src = self.0.src.wrapping_add(len);
+        true
+    }
+
+    #[inline]
+    fn blocks(&mut self, disp: isize, count: usize, stride: isize, block: usize) -> bool {
+        if block < PAST_CACHE_PIECE_BYTES_MIN {
+            return self.0.blocks(disp, count, stride, block);
+        }
+        (0..count as isize).all(|at| self.run(disp + at * stride, block))
     }
 }
 

@@ -55,6 +55,31 @@ fn copies_between_any_two_shapes_agree() {
 }
 
 #[test]
+fn past_the_cache_the_same_arrives() {
+    for (block, stride) in [(4, 8), (255, 300), (256, 320), (1000, 1003)] {
+        const BLOCKS: usize = 5;
+        let piece = Layout::bytes(block);
+        let placed = piece.placed.repeated(BLOCKS, stride as isize);
+        let (size, extent) = (block * BLOCKS, (BLOCKS * stride) as isize);
+        let layout = Arc::new(Layout { size, extent, true_extent: extent, placed, ..piece });
+        let source: Vec<u8> = (0..size).map(|at| (at * 7 % 251) as u8).collect();
+        let from = UserBuf::owned(size);
+        from.write(0, &source);
+        for (at, n) in [(0, size), (1, size - 1), (block, block), (block - 1, 2 * block + 1), (size, 1)] {
+            let [usual, past] = [false, true].map(|is_past| {
+                let mut target = vec![0; BLOCKS * stride];
+                // SAFETY: the target holds one element, and outlives the buffer.
+                let to = unsafe { UserBuf::typed(target.as_mut_ptr(), 1, &layout) };
+                let copy = if is_past { UserBuf::copy_past_cache } else { UserBuf::copy };
+                copy(&from, at, &to, at, n);
+                target
+            });
+            assert!(usual == past, "{n} bytes from {at} in blocks of {block}");
+        }
+    }
+}
+
+#[test]
 fn pieces_for_the_kernel_stop_when_the_list_is_full() {
     let mut memory = [0u8; 64];
     // SAFETY: eight blocks lie within `memory`.
