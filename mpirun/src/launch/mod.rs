@@ -7,6 +7,7 @@ pub(crate) mod family;
 pub(crate) mod foreign;
 pub(crate) mod late_names;
 pub(crate) mod launcher;
+pub(crate) mod leftovers;
 pub(crate) mod loader;
 pub(crate) mod machine;
 pub(crate) mod presets;

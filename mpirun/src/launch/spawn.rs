@@ -24,6 +24,7 @@ use tern_job::process_end;
 
 use crate::cli::standard::find_program;
 use crate::launch::foreign;
+use crate::launch::leftovers;
 use crate::launch::loader;
 use crate::launch::machine::another_machine;
 use crate::launch::resources::{JobResources, name, out_of_the_way};
@@ -102,7 +103,10 @@ impl Rank {
         if self.is_given_up {
             return None;
         }
-        self.end = Some(self.end.or_else(|| end_of(self.process_id()))?);
+        if self.end.is_none() {
+            self.end = Some(end_of(self.process_id())?);
+            leftovers::remove(self.pid());
+        }
         self.end
     }
 

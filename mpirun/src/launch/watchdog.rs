@@ -14,6 +14,7 @@ use std::time::Instant;
 
 use tern_job::procfs::{ProcessStat, processes, variable_of};
 
+use crate::launch::leftovers;
 use crate::limits::{LAUNCHER_END_LOOK, LAUNCHER_END_MAX, PAUSE_BETWEEN_SEARCHES, SEARCHES_FOR_STRAYS};
 use crate::watch::descendants::{Look, descriptor_of, signal_all};
 use rustix::pipe::{PipeFlags, pipe_with};
@@ -112,6 +113,7 @@ pub(crate) fn watch(mpirun: u32) {
     let patience = Instant::now() + LAUNCHER_END_MAX;
     let numbers: Vec<i32> = numbers.as_chunks().0.iter().map(|bytes| i32::from_le_bytes(*bytes)).collect();
     numbers.iter().for_each(|number| kill(*number));
+    numbers.iter().filter_map(|number| u32::try_from(*number).ok()).for_each(leftovers::remove);
     let started = |look: &Look| ranks_of(look, mpirun);
     signal_all(Signal::KILL, started);
     if !numbers.contains(&COMPLETE) {

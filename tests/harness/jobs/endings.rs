@@ -1,5 +1,6 @@
 //! Jobs that end badly: exit statuses, what is said, and that every process is gone soon.
 
+use std::path::PathBuf;
 use std::process::Command;
 use std::time::{Duration, Instant};
 
@@ -7,8 +8,10 @@ use rustix::process::Signal;
 
 use super::common::{
     DESERTED_LIMIT, JOB_LIMIT, Jobs, Test, Verdict, expect, expect_code, expect_said, passed, run_command,
+    skip,
 };
 use crate::compile::compile;
+use crate::instances::has_libfabric;
 use crate::process::{GONE_WITHIN, Running, marked_processes, send, wait_until_gone};
 
 /// A job of four ranks is running after this time, even on a busy machine.
@@ -19,6 +22,7 @@ pub(super) const TESTS: &[Test] = &[
     Test { name: "a rank killed", run: rank_killed },
     Test { name: "a rank killed amid traffic", run: rank_killed_amid_traffic },
     Test { name: "mpirun killed", run: mpirun_killed },
+    Test { name: "kills over libfabric's shared memory", run: killed_over_libfabric },
     Test { name: "mpirun interrupted", run: mpirun_interrupted },
     Test { name: "interrupts in the background of a script", run: interrupted_in_background },
     Test { name: "abort", run: abort },
@@ -37,9 +41,13 @@ pub(super) const TESTS: &[Test] = &[
 
 /// Starts a job and waits until all its ranks are in traffic or in a call.
 fn start(jobs: &Jobs<'_>, what: &str) -> Result<(Running, Vec<u32>), String> {
+    start_by(jobs, jobs.mpirun(4), what)
+}
+
+/// The same by this command.
+fn start_by(jobs: &Jobs<'_>, mut command: Command, what: &str) -> Result<(Running, Vec<u32>), String> {
     let program = jobs.job()?;
-    let running =
-        Running::start(jobs.mpirun(4).arg(&program).arg(what)).map_err(|error| error.to_string())?;
+    let running = Running::start(command.arg(&program).arg(what)).map_err(|error| error.to_string())?;
     wait_for_ranks(&running, "job", 4)?;
     std::thread::sleep(Duration::from_millis(300));
     let ranks = ranks_of(&running, "job");
@@ -105,6 +113,40 @@ fn mpirun_killed(jobs: &Jobs<'_>) -> Verdict {
         running.signal(Signal::KILL);
         running.wait(JOB_LIMIT).map_err(|error| error.to_string())?;
         expect_gone(&mark)?;
+    }
+    passed()
+}
+
+/// The provider has a file for each rank.
+fn killed_over_libfabric(jobs: &Jobs<'_>) -> Verdict {
+    if !has_libfabric() {
+        return skip("libfabric.so.1 is not here");
+    }
+    for is_mpirun in [false, true] {
+        let mut command = jobs.mpirun(4);
+        command.args(["-x", "TERN_TRANSPORT=ofi", "-x", "TERN_OFI_PROVIDER=shm"]);
+        let (running, ranks) = start_by(jobs, command, "traffic")?;
+        let mark = running.mark();
+        let files: Vec<_> = ranks.iter().map(|pid| PathBuf::from(format!("/dev/shm/{pid}:0:0"))).collect();
+        let (since, are_there) = (Instant::now(), || files.iter().all(|file| file.exists()));
+        while !are_there() && since.elapsed() < START_LIMIT {
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        let were_there = are_there();
+        if is_mpirun {
+            running.signal(Signal::KILL)
+        } else {
+            send(ranks[2], Signal::KILL)
+        }
+        let outcome = running.wait(JOB_LIMIT).map_err(|error| error.to_string())?;
+        expect(were_there, "each rank had a file", &outcome)?;
+        expect_gone(&mark)?;
+        let is_left = || files.iter().any(|file| file.exists());
+        let since = Instant::now();
+        while is_left() && since.elapsed() < GONE_WITHIN {
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        expect(!is_left(), "no file is left", &outcome)?;
     }
     passed()
 }
