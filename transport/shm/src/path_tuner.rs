@@ -8,7 +8,7 @@
 //! One message is measured at a time. Those that begin meanwhile go the same way, since two ways at once would slow each other. Copies
 //! by both sides that have begun before end before: the measured one waits for them, and so does the clock of one by cells.
 //!
-//! Two ranks that exchange long messages slow each other if they choose differently. So each says what it chooses ([`PathTuner::said`]), and
+//! Two ranks that exchange long messages slow each other if they choose differently. So each says what it chooses ([`PathChoice::said`]), and
 //! while both hear of new choices, the one with the lower number chooses for both. Cells are favored then: while the kernel copies, a rank can
 //! do nothing else, such as copying its own part, and no measured time has that in it.
 
@@ -44,39 +44,19 @@ impl PathTuner {
         PathTuner { cells_bytes_max, ..PathTuner::new(copies) }
     }
 
-    /// Whether the next long message of `peer`, of `len` bytes, had better come by cells. It begins now, behind so many copies by both
-    /// sides `ahead`. `heard` is what the peer has said of its own choices, and whether it chooses for both if there are any.
-    pub(crate) fn by_cells(&mut self, peer: Peer, len: u64, ahead: u32, heard: (u32, bool)) -> bool {
+    /// Which way the next long message of `peer`, of `len` bytes, had better come. It begins now, behind so many copies by both sides
+    /// `ahead`. `heard` is what the peer has said of its own choices, and whether it chooses for both if there are any.
+    pub(crate) fn choose(&mut self, peer: Peer, len: u64, ahead: u32, heard: (u32, bool)) -> PathChoice {
         if self.copies != Copies::Auto {
-            return self.copies.by_cells();
+            return PathChoice { by_cells: self.copies.by_cells(), said: None };
         }
         if len <= self.cells_bytes_max {
-            return true;
+            return PathChoice { by_cells: true, said: None };
         }
         let peer_tuner = self.known.entry(peer).or_default();
-        if let Some(run) = peer_tuner.run.as_mut().filter(|run| run.followers < FOLLOWERS_MAX) {
-            run.followers += 1;
-            return run.cells;
-        }
-        let theirs = peer_tuner.exchange.choice(heard.0);
-        peer_tuner.tuner.favor_second(if theirs.is_some() { CELLS_IN_EXCHANGE_FAVOR } else { 0.0 });
-        let cells = match theirs.filter(|_| heard.1) {
-            Some(cells) => cells,
-            None => peer_tuner.tuner.next(Copies::Auto.by_cells(), len <= TRIAL_BYTES_MAX),
-        };
-        let counts = !cells || peer_tuner.warm(len);
-        peer_tuner.run = counts.then(|| TimedMessage::new(cells, len, ahead));
-        cells
-    }
-
-    /// What the next choice for `peer` is said as: a new number each time, and the way in its lowest bit. 0 where nothing is chosen.
-    pub(crate) fn said(&mut self, peer: Peer, cells: bool) -> u32 {
-        if self.copies != Copies::Auto {
-            return 0;
-        }
-        let peer_tuner = self.known.entry(peer).or_default();
+        let by_cells = peer_tuner.by_cells(len, ahead, heard);
         peer_tuner.choices = peer_tuner.choices.wrapping_add(2);
-        peer_tuner.choices | u32::from(cells)
+        PathChoice { by_cells, said: Some(peer_tuner.choices | u32::from(by_cells)) }
     }
 
     /// A message, or a part of one, of so many bytes came in cells of `peer`.
@@ -112,6 +92,14 @@ impl PathTuner {
             peer_tuner.tuner.note(cells, bytes, time);
         }
     }
+}
+
+/// A way for a long message.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct PathChoice {
+    pub by_cells: bool,
+    /// What the peer is to hear of it, if it was a choice: a new number each time, and the way in its lowest bit.
+    pub said: Option<u32>,
 }
 
 /// The long message that is measured.
@@ -167,6 +155,23 @@ impl PathExchange {
 }
 
 impl PeerTuner {
+    /// As [`PathTuner::choose`], of this peer.
+    fn by_cells(&mut self, len: u64, ahead: u32, (heard, is_led): (u32, bool)) -> bool {
+        if let Some(run) = self.run.as_mut().filter(|run| run.followers < FOLLOWERS_MAX) {
+            run.followers += 1;
+            return run.cells;
+        }
+        let theirs = self.exchange.choice(heard);
+        self.tuner.favor_second(if theirs.is_some() { CELLS_IN_EXCHANGE_FAVOR } else { 0.0 });
+        let cells = match theirs.filter(|_| is_led) {
+            Some(cells) => cells,
+            None => self.tuner.next(Copies::Auto.by_cells(), len <= TRIAL_BYTES_MAX),
+        };
+        let counts = !cells || self.warm(len);
+        self.run = counts.then(|| TimedMessage::new(cells, len, ahead));
+        cells
+    }
+
     /// So many bytes are to come by cells: whether all cells that take turns have been used before. Until then what takes longest is that
     /// the system gives both sides their pages.
     fn warm(&mut self, len: u64) -> bool {
@@ -188,7 +193,7 @@ mod tests {
     fn what_the_user_wants_is_done() {
         for (copies, by_cells) in [(Copies::Cells, true), (Copies::Kernel, false)] {
             let mut path_tuner = PathTuner::new(copies);
-            assert!((0..100).all(|_| path_tuner.by_cells(1, LEN, 0, (0, false)) == by_cells));
+            assert!((0..100).all(|_| path_tuner.choose(1, LEN, 0, (0, false)).by_cells == by_cells));
         }
     }
 
@@ -197,26 +202,34 @@ mod tests {
         let mut path_tuner = PathTuner::on_shared_cores(Copies::Auto, LEN as usize);
         let by_cells = Copies::Auto.by_cells();
         path_tuner.known.insert(1, PeerTuner { tuner: TwoWayTuner::measured(true), ..PeerTuner::default() });
-        assert_eq!(path_tuner.by_cells(1, LEN, 0, (0, false)), by_cells);
-        assert!(!path_tuner.by_cells(1, LEN + 1, 0, (0, false)), "nothing is known of this way");
+        assert_eq!(path_tuner.choose(1, LEN, 0, (0, false)).by_cells, by_cells);
+        assert!(!path_tuner.choose(1, LEN + 1, 0, (0, false)).by_cells, "nothing is known of this way");
     }
 
     #[test]
     fn who_leads_is_followed_while_it_chooses() {
-        let mut leader = PathTuner::new(Copies::Auto);
         let mut follower = PathTuner::new(Copies::Auto);
         let known = || PeerTuner { tuner: TwoWayTuner::measured(true), ..PeerTuner::default() };
         follower.known.insert(1, known());
         let end = |tuner: &mut PathTuner| tuner.known.get_mut(&1).unwrap().run = None;
-        for cells in [true, false, true] {
-            let said = leader.said(7, cells);
+        for (number, cells) in [(2, true), (4, false), (6, true)] {
+            let said = number | u32::from(cells);
             for _ in 0..EXCHANGE_SILENT_CHOICES {
-                assert_eq!(follower.by_cells(1, LEN, 0, (said, true)), cells);
+                assert_eq!(follower.choose(1, LEN, 0, (said, true)).by_cells, cells);
                 end(&mut follower);
             }
-            assert!(!follower.by_cells(1, LEN, 0, (said, true)), "nothing is known of this way");
+            assert!(!follower.choose(1, LEN, 0, (said, true)).by_cells, "nothing is known of this way");
             end(&mut follower);
         }
+    }
+
+    #[test]
+    fn each_choice_is_said_by_a_new_number() {
+        let mut path_tuner = PathTuner::new(Copies::Auto);
+        let mut said = || path_tuner.choose(1, LEN, 0, (0, false)).said.unwrap();
+        let all: Vec<u32> = (0..10).map(|_| said()).collect();
+        assert!(all.windows(2).all(|two| two[0] >> 1 != two[1] >> 1) && !all.contains(&0));
+        assert_eq!(PathTuner::new(Copies::Cells).choose(1, LEN, 0, (0, false)).said, None);
     }
 
     #[test]
@@ -226,7 +239,7 @@ mod tests {
         path_tuner
             .known
             .insert(1, PeerTuner { tuner: kernel, warmed: CELLS_IN_TURN_BYTES, ..PeerTuner::default() });
-        assert!(path_tuner.by_cells(1, LEN, 0, (0, false)), "nothing is known of this way");
+        assert!(path_tuner.choose(1, LEN, 0, (0, false)).by_cells, "nothing is known of this way");
         path_tuner.by_cells_came(2, LEN as usize);
         path_tuner.shared(1);
         path_tuner.by_cells_came(1, LEN as usize - 1);
@@ -242,9 +255,14 @@ mod tests {
             let known = PeerTuner { tuner, warmed: CELLS_IN_TURN_BYTES, ..PeerTuner::default() };
             let mut path_tuner =
                 PathTuner { known: HashMap::from([(1, known)]), ..PathTuner::new(Copies::Auto) };
-            assert_eq!(path_tuner.by_cells(1, LEN, 2, (0, false)), cells, "nothing is known of this way");
-            let followers =
-                (0..FOLLOWERS_MAX).filter(|_| path_tuner.by_cells(1, LEN, 3, (0, false)) == cells).count();
+            assert_eq!(
+                path_tuner.choose(1, LEN, 2, (0, false)).by_cells,
+                cells,
+                "nothing is known of this way"
+            );
+            let followers = (0..FOLLOWERS_MAX)
+                .filter(|_| path_tuner.choose(1, LEN, 3, (0, false)).by_cells == cells)
+                .count();
             assert_eq!(followers as u32, FOLLOWERS_MAX, "they go the same way");
             for _ in 0..2 {
                 path_tuner.by_cells_came(1, LEN as usize);
@@ -265,8 +283,8 @@ mod tests {
         let mut path_tuner = PathTuner::new(Copies::Auto);
         let (tuner, warmed) = (TwoWayTuner::measured(false), CELLS_IN_TURN_BYTES);
         path_tuner.known.insert(1, PeerTuner { tuner, warmed, ..PeerTuner::default() });
-        (0..=FOLLOWERS_MAX).for_each(|_| assert!(path_tuner.by_cells(1, 2 * LEN, 0, (0, false))));
-        assert!(path_tuner.by_cells(1, LEN, 0, (0, false)));
+        (0..=FOLLOWERS_MAX).for_each(|_| assert!(path_tuner.choose(1, 2 * LEN, 0, (0, false)).by_cells));
+        assert!(path_tuner.choose(1, LEN, 0, (0, false)).by_cells);
         path_tuner.by_cells_came(1, LEN as usize);
         assert!(path_tuner.known[&1].tuner.is_known());
     }
@@ -276,7 +294,7 @@ mod tests {
         let mut path_tuner = PathTuner::new(Copies::Auto);
         path_tuner.known.insert(1, PeerTuner { tuner: TwoWayTuner::measured(false), ..PeerTuner::default() });
         let mut message = |counts: bool| {
-            assert!(path_tuner.by_cells(1, LEN, 0, (0, false)), "nothing is known of this way");
+            assert!(path_tuner.choose(1, LEN, 0, (0, false)).by_cells, "nothing is known of this way");
             path_tuner.by_cells_came(1, LEN as usize);
             assert_eq!(path_tuner.known[&1].tuner.is_known(), counts);
         };
@@ -288,7 +306,7 @@ mod tests {
     fn what_both_sides_copied_is_measured_at_its_end() {
         let mut path_tuner = PathTuner::new(Copies::Auto);
         path_tuner.known.insert(1, PeerTuner { tuner: TwoWayTuner::measured(true), ..PeerTuner::default() });
-        assert!(!path_tuner.by_cells(1, LEN, 0, (0, false)), "nothing is known of this way");
+        assert!(!path_tuner.choose(1, LEN, 0, (0, false)).by_cells, "nothing is known of this way");
         path_tuner.by_cells_came(1, LEN as usize);
         assert!(!path_tuner.known[&1].tuner.is_known());
         path_tuner.shared(1);

@@ -456,10 +456,11 @@ impl Transport for Shm {
     fn prefers_fragments(&mut self, peer: Peer, len: u64) -> bool {
         let ahead = self.cooperative_copies.reads_from(peer);
         let heard = (self.outgoing[peer as usize].ring.readers_path(), peer < self.me);
-        let cells = self.path_tuner.by_cells(peer, len, ahead, heard);
-        let said = self.path_tuner.said(peer, cells);
-        self.incoming_from(peer).into_iter().for_each(|from| from.ring.say_path(said));
-        cells
+        let choice = self.path_tuner.choose(peer, len, ahead, heard);
+        if let (Some(said), Some(from)) = (choice.said, self.incoming_from(peer)) {
+            from.ring.say_path(said);
+        }
+        choice.by_cells
     }
 
     #[inline(always)]
