@@ -267,7 +267,8 @@ impl UserBuf {
     }
 
     /// As [`UserBuf::copy`], past the cache where `from` is a run of bytes, and into long pieces. What arrives is there for others when this
-    /// returns, after whatever says so to them. Where the two overlap, what arrives is unspecified.
+    /// returns, after whatever says so to them. Where the two overlap, what arrives is unspecified. A call should copy much: each waits for
+    /// its stores.
     #[inline]
     pub fn copy_past_cache(from: &UserBuf, from_offset: usize, to: &UserBuf, to_offset: usize, n: usize) {
         if let Some((dst, src, n)) = UserBuf::runs(from, from_offset, to, to_offset, n) {

@@ -13,7 +13,7 @@ use std::sync::atomic::Ordering;
 use tern_io::access::StreamPart;
 use tern_io::storage::{read_all, write_all, write_locked};
 use tern_io::{AccessSpan, Moved, PoolWalk, PoolWindow};
-use tern_mem::{UserBuf, exceeds_cache};
+use tern_mem::UserBuf;
 
 /// Slots that a write uses at most: while one rank writes, the others are not far ahead, and what they copy stays in a cache.
 const WRITE_SLOTS: usize = 8;
@@ -31,8 +31,6 @@ pub(super) struct SharedExchange {
     workers: u64,
     is_working: bool,
     bytes: u64,
-    /// All ranks read more than a cache holds: what is copied out goes past it, and the windows stay there.
-    past_cache: bool,
     /// The others have not been woken for what this rank has published.
     has_published: bool,
 }
@@ -59,7 +57,6 @@ impl SharedExchange {
             workers: if writes { together.writers } else { together.aggregators.len() as u64 },
             is_working: false,
             bytes: 0,
-            past_cache: !writes && exceeds_cache(spans.iter().map(|span| span.bytes as usize).sum()),
             has_published: false,
         }
     }
@@ -111,10 +108,7 @@ impl SharedExchange {
             if done < window.turn + u64::from(!self.writes) {
                 return false;
             }
-            let moved = match self.writes {
-                true => fill(pool, window, part),
-                false => empty(pool, window, part, self.past_cache),
-            };
+            let moved = if self.writes { fill(pool, window, part) } else { empty(pool, window, part) };
             self.bytes += moved;
             let come = pool.word(COME, window.slot).fetch_add(1, Ordering::SeqCst) + 1;
             self.has_published |= come == window.come.end;
@@ -172,17 +166,13 @@ fn fill(pool: &WindowPool, window: &PoolWindow, part: &StreamPart) -> u64 {
 }
 
 /// Copies this rank's pieces from a window, as far as the file goes.
-fn empty(pool: &WindowPool, window: &PoolWindow, part: &StreamPart, past_cache: bool) -> u64 {
+fn empty(pool: &WindowPool, window: &PoolWindow, part: &StreamPart) -> u64 {
     let (range, mut bytes) = (&window.range, 0);
     let buf = pool.buffer(window.slot, (range.end - range.start) as usize);
     let end = pool.word(END, window.slot).load(Ordering::Relaxed);
     part.runs_within(range, |run, at| {
         let len = run.len.min(end.saturating_sub(run.offset));
-        let from = (run.offset - range.start) as usize;
-        match past_cache {
-            true => UserBuf::copy_past_cache(&buf, from, &part.buf, at, len as usize),
-            false => UserBuf::copy(&buf, from, &part.buf, at, len as usize),
-        }
+        UserBuf::copy(&buf, (run.offset - range.start) as usize, &part.buf, at, len as usize);
         bytes += len;
     });
     bytes
