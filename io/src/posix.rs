@@ -145,15 +145,14 @@ impl PosixFile {
     fn read_by_block(&self, buf: &UserBuf, at: usize, len: usize, offset: u64) -> io::Result<usize> {
         bounce::with(len, offset, |block, place| {
             // A long access leaves little of itself in the cache, so it goes past it: no line is fetched before it is stored to.
-            if exceeds_cache_share(buf.len()) {
-                let bytes = self.read(block, place, len, offset)?;
-                UserBuf::copy_past_cache(block, place, buf, at, bytes);
-                return Ok(bytes);
+            let past_cache = exceeds_cache_share(buf.len());
+            if !past_cache {
+                // While the kernel copies, the lines come for which the second copy would wait.
+                buf.expect(at, len.min(EXPECTED_BYTES));
             }
-            // While the kernel copies, the lines come for which the second copy would wait.
-            buf.expect(at, len.min(EXPECTED_BYTES));
             let bytes = self.read(block, place, len, offset)?;
-            UserBuf::copy(block, place, buf, at, bytes);
+            let copy = if past_cache { UserBuf::copy_past_cache } else { UserBuf::copy };
+            copy(block, place, buf, at, bytes);
             Ok(bytes)
         })
     }

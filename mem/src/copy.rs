@@ -57,14 +57,19 @@ pub unsafe fn copy_long(dst: *mut u8, src: *const u8, n: usize) {
 /// Whether source and target of so many bytes do not fit into the last-level cache together.
 #[inline]
 pub fn exceeds_cache(n: usize) -> bool {
-    n >= PAST_CACHE_BYTES_MIN && cache::last_level_bytes().is_some_and(|bytes| 2 * n as u64 >= bytes)
+    exceeds(n, cache::last_level_bytes)
 }
 
-/// Whether source and target of so many bytes do not fit together into what one hardware thread has of the last-level cache while all use
-/// it.
+/// Whether they do not fit together into what one hardware thread has of it while all use it.
 #[inline]
 pub fn exceeds_cache_share(n: usize) -> bool {
-    n >= PAST_CACHE_BYTES_MIN && cache::last_level_share_bytes().is_some_and(|bytes| 2 * n as u64 >= bytes)
+    exceeds(n, cache::last_level_share_bytes)
+}
+
+/// Whether source and target of so many bytes exceed a cache, whose size is asked only if they are many.
+#[inline]
+fn exceeds(n: usize, cache_bytes: impl FnOnce() -> Option<u64>) -> bool {
+    n >= PAST_CACHE_BYTES_MIN && cache_bytes().is_some_and(|bytes| 2 * n as u64 >= bytes)
 }
 
 /// Copies `n` bytes from or to memory that another core has used last, by plain loads and stores. What `memmove` does with long copies,

@@ -43,7 +43,7 @@ pub(crate) const SHARED_CORE_WAITS_PER_LOOK: u32 = 16;
 /// Ranks leave a shared core after two such questions, after three, and so on, of so many numbers: within 0.5 ms.
 pub(crate) const SHARED_CORE_TURNS: u32 = 5;
 
-/// A rank that shares its core says so seldom which one that is, and looks how many others are there.
+/// How long a rank that shares its core waits before it says again which one that is, and looks how many others are there.
 pub(crate) const CORE_LOOKS_APART: Duration = Duration::from_micros(300);
 
 /// Of a program that asks and does not wait, one in so many questions looks at the clock for that.

@@ -117,6 +117,18 @@ fn mpirun_killed(jobs: &Jobs<'_>) -> Verdict {
     passed()
 }
 
+/// Whether it comes to hold in time.
+fn holds_within(limit: Duration, holds: impl Fn() -> bool) -> bool {
+    let since = Instant::now();
+    while since.elapsed() < limit {
+        if holds() {
+            return true;
+        }
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    holds()
+}
+
 /// The provider has a file for each rank.
 fn killed_over_libfabric(jobs: &Jobs<'_>) -> Verdict {
     if !has_libfabric() {
@@ -128,11 +140,7 @@ fn killed_over_libfabric(jobs: &Jobs<'_>) -> Verdict {
         let (running, ranks) = start_by(jobs, command, "traffic")?;
         let mark = running.mark();
         let files: Vec<_> = ranks.iter().map(|pid| PathBuf::from(format!("/dev/shm/{pid}:0:0"))).collect();
-        let (since, are_there) = (Instant::now(), || files.iter().all(|file| file.exists()));
-        while !are_there() && since.elapsed() < START_LIMIT {
-            std::thread::sleep(Duration::from_millis(10));
-        }
-        let were_there = are_there();
+        let were_there = holds_within(START_LIMIT, || files.iter().all(|file| file.exists()));
         if is_mpirun {
             running.signal(Signal::KILL)
         } else {
@@ -141,12 +149,8 @@ fn killed_over_libfabric(jobs: &Jobs<'_>) -> Verdict {
         let outcome = running.wait(JOB_LIMIT).map_err(|error| error.to_string())?;
         expect(were_there, "each rank had a file", &outcome)?;
         expect_gone(&mark)?;
-        let is_left = || files.iter().any(|file| file.exists());
-        let since = Instant::now();
-        while is_left() && since.elapsed() < GONE_WITHIN {
-            std::thread::sleep(Duration::from_millis(10));
-        }
-        expect(!is_left(), "no file is left", &outcome)?;
+        let are_gone = holds_within(GONE_WITHIN, || files.iter().all(|file| !file.exists()));
+        expect(are_gone, "no file is left", &outcome)?;
     }
     passed()
 }

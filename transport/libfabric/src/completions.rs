@@ -23,10 +23,17 @@ impl Completions {
         Completions { entries: [const { MaybeUninit::uninit() }; ENTRIES], count: 0, is_backlog: false }
     }
 
-    /// Where the provider writes at most [`ENTRIES`].
+    /// Where the provider writes, and how many entries at most.
     #[inline]
-    pub(crate) fn room(&mut self) -> *mut CqEntry {
-        self.entries.as_mut_ptr().cast()
+    pub(crate) fn room(&mut self) -> (*mut CqEntry, usize) {
+        (self.entries.as_mut_ptr().cast(), ENTRIES)
+    }
+
+    /// The same in an endpoint's backlog.
+    #[cold]
+    pub(crate) fn room_in(&mut self, backlog: &mut CompletionBacklog) -> (*mut CqEntry, usize) {
+        self.is_backlog = true;
+        (backlog.entries.as_mut_ptr().cast(), backlog.entries.len())
     }
 
     /// The provider has answered `count`.
@@ -36,12 +43,6 @@ impl Completions {
     #[inline]
     pub(crate) unsafe fn found(&mut self, count: isize) {
         self.count = count;
-    }
-
-    /// The provider has answered `count`, and has written its entries to the endpoint's backlog.
-    #[cold]
-    pub(crate) fn found_backlog(&mut self, count: isize) {
-        (self.count, self.is_backlog) = (count, true);
     }
 
     /// Whether the entries are in the endpoint's backlog.
@@ -72,10 +73,9 @@ impl Default for Completions {
 ///
 /// Each read of provider shm's queue lets it take in all that peers have sent. So who reads less at a time than a read takes in falls
 /// behind without end, until the memory for packets is used up, and nothing comes any more.
-#[derive(Default)]
 pub(crate) struct CompletionBacklog {
     entries: Vec<MaybeUninit<CqEntry>>,
-    /// The last read was full, so more may wait.
+    /// The last read that found something was full, so more may wait.
     pub(crate) is_needed: bool,
 }
 
@@ -85,14 +85,10 @@ impl CompletionBacklog {
         CompletionBacklog { entries: vec![MaybeUninit::uninit(); count], is_needed: false }
     }
 
-    /// How many are read at once.
-    pub(crate) fn room(&self) -> usize {
-        self.entries.len()
-    }
-
-    /// Where the provider writes at most so many.
-    pub(crate) fn start(&mut self) -> *mut CqEntry {
-        self.entries.as_mut_ptr().cast()
+    /// A read has found something; was it full, more may wait.
+    #[inline]
+    pub(crate) fn found(&mut self, is_full: bool) {
+        self.is_needed = is_full && !self.entries.is_empty();
     }
 
     /// An entry that the provider has written.

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use crate::LibfabricError;
 use crate::abi::*;
-use crate::completions::{CompletionBacklog, Completions, ENTRIES};
+use crate::completions::{CompletionBacklog, Completions};
 use crate::library::{Library, NetworkOffer};
 use crate::provider_needs::{
     RXD_RECEIVES_SPARE, Sizes, completions, forgets_least, is_rxd, receive_slots, set_least, takes_in,
@@ -299,37 +299,23 @@ impl Endpoint {
         if !self.to_post.is_empty() {
             self.post();
         }
-        let count = if self.backlog.is_needed {
-            self.read_backlog(completions)
-        } else {
-            let entries = completions.room();
-            // SAFETY: room for so many entries of the format that the queue was opened with.
-            let count = unsafe { ((*(*self.cq.0).ops).read)(self.cq.0, entries.cast(), ENTRIES) };
-            // SAFETY: the provider has written so many.
-            unsafe { completions.found(count) };
-            count
+        let (entries, room) = match self.backlog.is_needed {
+            true => completions.room_in(&mut self.backlog),
+            false => completions.room(),
         };
+        // SAFETY: room for so many entries of the format that the queue was opened with.
+        let count = unsafe { ((*(*self.cq.0).ops).read)(self.cq.0, entries.cast(), room) };
+        // SAFETY: the provider has written so many.
+        unsafe { completions.found(count) };
         match count {
             1.. => {
-                let room = if completions.is_backlog() { self.backlog.room() } else { ENTRIES };
-                self.backlog.is_needed = count as usize == room && self.backlog.room() > 0;
+                self.backlog.found(count as usize == room);
                 Ok(true)
             }
             _ if count == -(libc::EAGAIN as isize) || count == 0 => Ok(false),
             _ if count == -EAVAIL => Ok(true),
             _ => Err(self.calls().error("fi_cq_read", count)),
         }
-    }
-
-    /// Reads much at once.
-    #[cold]
-    fn read_backlog(&mut self, completions: &mut Completions) -> isize {
-        let (entries, room) = (self.backlog.start(), self.backlog.room());
-        // SAFETY: room for so many entries of the format that the queue was opened with.
-        let count = unsafe { ((*(*self.cq.0).ops).read)(self.cq.0, entries.cast(), room) };
-        self.backlog.is_needed = count != -(libc::EAGAIN as isize);
-        completions.found_backlog(count);
-        count
     }
 
     /// Tells what a poll has found; whether there was anything. Memory that packets came into is given to the provider by the next
